@@ -1,0 +1,1 @@
+"""The assets of BindBench: what exists and from what. No logic of the domain."""

@@ -1,0 +1,27 @@
+"""The jobs that the command line and the UI start."""
+
+from dagster import AssetSelection, define_asset_job
+
+from assets.concepts import captions, concept_set, vocabulary
+from assets.evaluation import filter_shift, leaderboard, model_scores, report
+from assets.images import images, negatives, paired_set, validated
+
+list_words = define_asset_job("list_words", AssetSelection.assets(vocabulary))
+build_benchmark = define_asset_job(
+    "build_benchmark",
+    AssetSelection.assets(
+        concept_set, captions, images, validated, paired_set, negatives, filter_shift
+    ),
+    description="A benchmark from concepts to candidates.",
+)
+score_model = define_asset_job(
+    "score_model",
+    AssetSelection.assets(model_scores),
+    description="One model on one benchmark.",
+)
+summarize = define_asset_job(
+    "summarize",
+    AssetSelection.assets(leaderboard, report),
+    description="The leaderboard and the report from what has been scored.",
+)
+jobs = [list_words, build_benchmark, score_model, summarize]

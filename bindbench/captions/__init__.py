@@ -1,0 +1,1 @@
+"""Captions: the minimal grammar, the contextual writer's frames, slots, and the checks on them."""

@@ -1,0 +1,125 @@
+"""The command ``bindbench``: parses arguments and calls the library."""
+
+import json
+import logging
+import sys
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.logging import RichHandler
+
+from bindbench.errors import UserError
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    help="Compositional-binding benchmarks for vision-language models.",
+)
+train = typer.Typer(no_args_is_help=True, help="Rebuild the models that the project ships.")
+app.add_typer(train, name="train")
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+@app.command()
+def run(
+    suite: Annotated[str, typer.Option(help="A suite's name or file.")] = "embedded",
+    benchmark: Annotated[list[str] | None, typer.Option(help="Only these benchmarks.")] = None,
+    concepts: Annotated[int | None, typer.Option(help="Concepts for each benchmark.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of everything that is drawn.")] = None,
+    name: Annotated[str | None, typer.Option(help="Name of the suite with these changes.")] = None,
+    store: Annotated[str | None, typer.Option(help="Where artifacts are kept.")] = None,
+    workers: Annotated[int | None, typer.Option(help="Worker processes.")] = None,
+    repair: Annotated[bool, typer.Option(help="Recompute damaged shards.")] = False,
+) -> None:
+    """Build a suite: benchmarks, scores, leaderboard and report."""
+    from bindbench.cli.pipeline import Overrides, run_suite
+
+    overrides = Overrides(tuple(benchmark or ()), concepts, seed, name)
+    if not run_suite(suite, overrides, store, workers, repair, Console()):
+        raise typer.Exit(1)
+
+
+@app.command()
+def ui(
+    suite: Annotated[str, typer.Option(help="A suite's name or file.")] = "embedded",
+    port: Annotated[int, typer.Option(help="Port on 127.0.0.1.")] = 3000,
+) -> None:
+    """Open Dagster's UI and daemon on this machine."""
+    from bindbench.cli.pipeline import open_ui
+
+    open_ui(suite, port)
+
+
+@app.command()
+def candidates(
+    task: Annotated[str, typer.Option(help="color, shape_color, position or relative_size.")],
+    objects: Annotated[list[str], typer.Option(help="The objects, in order of mention.")],
+    labels: Annotated[list[str], typer.Option(help="Their attributes or relations.")],
+    as_json: Json = False,
+    vocabulary: Annotated[
+        list[str] | None, typer.Option(help="kind=name or kind=file, such as objects=mine.yaml.")
+    ] = None,
+) -> None:
+    """Print one concept's captions and candidates with their semantics."""
+    from bindbench.cli.candidates import candidates_table, print_candidates, sources_from
+    from bindbench.vocabulary import load_lexicon
+
+    lexicon = load_lexicon(sources_from(vocabulary or []))
+    found = candidates_table(task, objects, labels, lexicon)
+    if as_json:
+        typer.echo(json.dumps(found, indent=2, ensure_ascii=False))
+    else:
+        print_candidates(found, Console())
+
+
+@train.command("validator")
+def train_validator_command(
+    out: Annotated[str, typer.Option(help="Folder for the weights.")] = "validator",
+    scenes: Annotated[int | None, typer.Option(help="Rendered training scenes.")] = None,
+    steps: Annotated[int | None, typer.Option(help="Training steps.")] = None,
+    seed: Annotated[int, typer.Option(help="Seed of scenes and training.")] = 0,
+    workers: Annotated[int, typer.Option(help="Processes that render.")] = 2,
+) -> None:
+    """Rebuild the embedded detector from nothing, on its own renders."""
+    from bindbench.training.validator import train_validator
+
+    given: dict[str, Any] = {"scenes": scenes, "steps": steps}
+    train_validator(
+        out, seed=seed, workers=workers, **{k: v for k, v in given.items() if v is not None}
+    )
+
+
+def list_options(arguments: list[str]) -> list[str]:
+    """Let ``--objects cup chair`` stand for ``--objects cup --objects chair``."""
+    out: list[str] = []
+    option = None
+    for argument in arguments:
+        if argument.startswith("-"):
+            option = argument if argument in ("--objects", "--labels") else None
+            out.append(argument)
+        elif option and out[-1] != option:
+            out += [option, argument]
+        else:
+            out.append(argument)
+    return out
+
+
+def main() -> None:
+    """Run the command; a user's mistake is one sentence and exit code 2."""
+    handler = RichHandler(show_time=False, show_level=False, show_path=False, markup=False)
+    logging.basicConfig(level=logging.WARNING, format="%(message)s", handlers=[handler])
+    logging.getLogger("bindbench").setLevel(logging.INFO)
+    try:
+        app(args=list_options(sys.argv[1:]))
+    except UserError as error:
+        Console(stderr=True).print(f"bindbench: {error}", style="red", markup=False, highlight=False)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,201 @@
+"""Drives the definitions of the nearest workspace: ``bindbench run`` and ``bindbench ui``.
+
+The one place of the library that knows Dagster: it goes through the same definitions as the UI.
+"""
+
+import importlib.util
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import yaml
+from rich.console import Console
+
+from bindbench.errors import UserError
+from bindbench.suite import Suite, load_suite, profile_fields, read_yaml, resolve_suite
+
+if TYPE_CHECKING:
+    from dagster import DagsterInstance, Definitions, ExecuteInProcessResult
+
+
+@dataclass(frozen=True)
+class Overrides:
+    """What the command line changes in a suite."""
+
+    benchmarks: tuple[str, ...] = ()
+    concepts: int | None = None
+    seed: int | None = None
+    name: str | None = None
+
+    def apply(self, fields: dict[str, Any]) -> dict[str, Any]:
+        """Return a suite's fields with the changes, under a name of its own."""
+        changes: dict[str, Any] = {}
+        if self.benchmarks:
+            changes["benchmarks"] = list(self.benchmarks)
+        if self.concepts is not None:
+            changes["concepts"] = self.concepts
+        if self.seed is not None:
+            changes["seed"] = self.seed
+        if not changes and not self.name:
+            return fields
+        return {**fields, **changes, "name": self.name or f"{fields['name']}-custom"}
+
+
+def project_folder() -> Path:
+    """Return the nearest folder, from here upwards, that holds a workspace.yaml."""
+    here = Path.cwd()
+    for folder in (here, *here.parents):
+        if (folder / "workspace.yaml").is_file() and (folder / "suites").is_dir():
+            return folder
+    raise UserError(
+        f"No workspace.yaml in {here} or above it: run this command in a checkout of BindBench."
+    )
+
+
+def prepare(source: str, overrides: Overrides) -> Suite:
+    """Validate the suite with its changes and write it to a suite file of its own."""
+    folder = project_folder()
+    suite = load_suite(source, folder / "suites")
+    path = Path(source) if source.endswith((".yaml", ".yml")) else folder / f"suites/{source}.yaml"
+    fields = read_yaml(path)
+    changed = overrides.apply(fields)
+    if changed != fields:
+        target = folder / "suites" / f"{changed['name']}.yaml"
+        suite = resolve_suite(changed, str(target))
+        validate(suite)
+        target.write_text(yaml.safe_dump(changed, sort_keys=False), encoding="utf-8")
+        path = target
+    validate(suite)
+    os.environ["BINDBENCH_SUITE"] = str(path.resolve())
+    return suite
+
+
+def validate(suite: Suite) -> None:
+    """Check models, vocabularies and spaces before anything starts."""
+    from bindbench.pipeline.preflight import check_suite
+
+    check_suite(suite)
+
+
+def load_definitions(folder: Path) -> "Definitions":
+    """Load the definitions that workspace.yaml names."""
+    entry = read_yaml(folder / "workspace.yaml")["load_from"][0]["python_file"]
+    path = folder / entry["relative_path"]
+    spec = importlib.util.spec_from_file_location("bindbench_definitions", path)
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module.defs
+
+
+def set_environment(folder: Path, store: str | None, workers: int | None) -> None:
+    """Set what the definitions read: the store, the workers and Dagster's home."""
+    os.environ.setdefault("DAGSTER_HOME", str(folder / "dagster_home"))
+    if store:
+        os.environ["BINDBENCH_STORE"] = store
+    if workers:
+        os.environ["BINDBENCH_WORKERS"] = str(workers)
+
+
+def run_suite(
+    source: str,
+    overrides: Overrides,
+    store: str | None,
+    workers: int | None,
+    repair: bool,
+    console: Console,
+) -> bool:
+    """Build a suite, print its tables, and return whether every step and check passed."""
+    folder = project_folder()
+    set_environment(folder, store, workers)
+    suite = prepare(source, overrides)
+    definitions = load_definitions(folder)
+    from dagster import DagsterInstance
+
+    from bindbench.cli.summary import print_summary
+
+    with DagsterInstance.get() as instance:
+        runner = Runner(definitions, instance, repair, console)
+        runner.context().store.check_writable()
+        good = runner.run(suite)
+        print_summary(runner.context(), console)
+    return good
+
+
+@dataclass
+class Runner:
+    """Runs the jobs of a suite one after the other in this process."""
+
+    definitions: "Definitions"
+    instance: "DagsterInstance"
+    repair: bool
+    console: Console
+
+    def context(self) -> Any:
+        """Return the library's context as the definitions make it."""
+        return self.definitions.resources["bench"].context()  # type: ignore[index]
+
+    def run(self, suite: Suite) -> bool:
+        """Run every partition; one that fails does not stop the others."""
+        from dagster import MultiPartitionKey
+
+        from bindbench.models.registry import ModelName
+
+        slugs = [ModelName.parse(s.model).slug for s in suite.profile.scorers]
+        self.instance.add_dynamic_partitions("model", slugs)
+        good = self.job("list_words")
+        for number, key in enumerate(suite.benchmarks, 1):
+            self.console.rule(f"{key} ({number}/{len(suite.benchmarks)})")
+            built = self.job("build_benchmark", key)
+            good &= built
+            for slug in slugs if built else ():
+                good &= self.job("score_model", MultiPartitionKey({"benchmark": key, "model": slug}))
+        return self.job("summarize") and good
+
+    def job(self, name: str, partition: str | None = None) -> bool:
+        """Run one job and print why it failed, if it did."""
+        result = self.definitions.resolve_job_def(name).execute_in_process(
+            instance=self.instance,
+            partition_key=partition,
+            raise_on_error=False,
+            run_config={
+                "loggers": {"console": {"config": {"log_level": "CRITICAL"}}},
+                "resources": {"bench": {"config": {"repair": self.repair}}},
+            },
+        )
+        for line in failures(result):
+            where = f" of {partition}" if partition else ""
+            self.console.print(f"{name}{where}: {line}", style="red", markup=False)
+        return result.success
+
+
+def failures(result: "ExecuteInProcessResult") -> list[str]:
+    """Return one line for each failed step and each failed check."""
+    lines = []
+    for event in result.all_events:
+        if event.is_step_failure:
+            error = event.step_failure_data.error
+            while error and error.cause:
+                error = error.cause
+            lines.append((error.message if error else "a step failed").strip())
+    for check in result.get_asset_check_evaluations():
+        if not check.passed:
+            failed = check.metadata.get("failed")
+            lines.append(
+                f"check {check.check_name} of {check.asset_key.to_user_string()} failed: "
+                f"{failed.value if failed else ''}"
+            )
+    return lines
+
+
+def open_ui(source: str, port: int) -> None:
+    """Start Dagster's webserver and daemon on 127.0.0.1."""
+    folder = project_folder()
+    set_environment(folder, None, None)
+    prepare(source, Overrides())
+    command = [sys.executable, "-m", "dagster", "dev", "-w", str(folder / "workspace.yaml")]
+    subprocess.run([*command, "-h", "127.0.0.1", "-p", str(port)], cwd=folder, check=False)

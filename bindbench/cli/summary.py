@@ -1,0 +1,29 @@
+"""What ``bindbench run`` prints at its end: survival, leaderboard, and where to look."""
+
+from rich.console import Console
+
+from bindbench.pipeline import captions, concept_set, leaderboard, validated
+from bindbench.pipeline.base import UNPARTITIONED, Context
+from bindbench.pipeline.survival import survival_rows
+from bindbench.reporting.tables import leaderboard_lines, survival_grid, to_table
+from bindbench.tasks import TRACKS
+
+
+def print_summary(context: Context, console: Console) -> None:
+    """Print the tables of a suite and the path of its report."""
+    rows = []
+    for key in context.suite.benchmarks:
+        names = (concept_set.NAME, captions.NAME, validated.NAME)
+        parts = {f"{name}/{key}": context.store.current(name, key) for name in names}
+        if all(parts.values()):
+            rows += survival_rows({name: part for name, part in parts.items() if part}, key)
+    console.print(to_table(survival_grid(rows)))
+    board = context.store.current(leaderboard.NAME, UNPARTITIONED)
+    if board:
+        scores = board.read().to_pylist()
+        for track in TRACKS:
+            console.print(to_table(leaderboard_lines(scores, track)))
+    page = context.store.path / "html" / "index.html"
+    if page.exists():
+        console.print(f"Report: {page}", soft_wrap=True, highlight=False)
+    console.print("Dagster's UI: make ui, then http://127.0.0.1:3000", highlight=False)

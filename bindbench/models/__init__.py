@@ -1,0 +1,1 @@
+"""Adapters to models: one file for each family or library."""

@@ -1,0 +1,171 @@
+"""Which model families exist for each role, and how a name such as ``mitsuba:icons`` is loaded.
+
+A new family is one file in this folder and one entry in ``FAMILIES``.
+"""
+
+import functools
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from bindbench.errors import UserError, unknown_name
+from bindbench.suite import RoleSettings, Strict, VocabularySources, parse
+from bindbench.vocabulary import Lexicon, load_lexicon
+
+Role = Literal["writer", "generator", "detector", "judge", "scorer"]
+
+
+@dataclass(frozen=True)
+class ModelName:
+    """A model as everything names it: ``family:name@revision``."""
+
+    family: str
+    name: str
+    revision: str = ""
+
+    @classmethod
+    def parse(cls, text: str) -> "ModelName":
+        """Split a model's name, or raise a UserError that shows the form."""
+        match = re.fullmatch(r"([a-z0-9_]+):([^@\s]+)(?:@(\S+))?", text)
+        if not match:
+            raise UserError(f"Model {text!r} is no model name: write family:name@revision.")
+        return cls(match[1], match[2], match[3] or "")
+
+    def __str__(self) -> str:
+        return f"{self.family}:{self.name}" + (f"@{self.revision}" if self.revision else "")
+
+    @property
+    def slug(self) -> str:
+        """The name as a partition key: without the characters that Dagster reserves."""
+        return re.sub(r"[^A-Za-z0-9._-]+", "-", str(self))
+
+
+class NoOptions(Strict):
+    """The options of a family that has none."""
+
+
+@dataclass(frozen=True)
+class Family:
+    """A family of models that fills a role."""
+
+    role: Role
+    name: str
+    models: tuple[str, ...]  # the names it knows
+    options: type[Strict]
+    load: Callable[[ModelName, Any, Lexicon], Any]
+    identity: Callable[[ModelName], dict[str, str]] = lambda name: {}  # e.g. hashes of weights
+    summary: str = ""
+
+
+class MitsubaOptions(Strict):
+    """Options of the ray tracer."""
+
+    resolution: int = 128
+    samples: int = 8
+    faults: dict[str, float] = {}
+
+
+def _grammar(name: ModelName, options: NoOptions, lexicon: Lexicon) -> Any:
+    from bindbench.models.grammar_writer import GrammarWriter
+
+    return GrammarWriter(lexicon)
+
+
+def _mitsuba(name: ModelName, options: MitsubaOptions, lexicon: Lexicon) -> Any:
+    from bindbench.models.mitsuba_generator import MitsubaGenerator
+
+    return MitsubaGenerator(lexicon, options.resolution, options.samples, options.faults)
+
+
+def _pixel_detector(name: ModelName, options: NoOptions, lexicon: Lexicon) -> Any:
+    from bindbench.models.pixel_detector import PixelDetector
+
+    return PixelDetector()
+
+
+def _pixel_judge(name: ModelName, options: NoOptions, lexicon: Lexicon) -> Any:
+    from bindbench.models.pixel_judge import PixelJudge
+
+    return PixelJudge()
+
+
+def _check(name: ModelName, options: NoOptions, lexicon: Lexicon) -> Any:
+    from bindbench.models.checks import ConstantScorer, OracleScorer, RandomScorer
+
+    return {"constant": ConstantScorer, "random": RandomScorer, "oracle": OracleScorer}[name.name]()
+
+
+def _validator_weights(name: ModelName) -> dict[str, str]:
+    from bindbench.models.weights import folder_digest
+
+    return {"weights": folder_digest("validator")}
+
+
+FAMILIES: dict[tuple[Role, str], Family] = {
+    (family.role, family.name): family
+    for family in (
+        Family(
+            "writer", "grammar", ("scenes",), NoOptions, _grammar,
+            summary="a grammar of rooms, places and actions; no model",
+        ),
+        Family(
+            "generator", "mitsuba", ("icons",), MitsubaOptions, _mitsuba,
+            summary="ray-traced primitives and extruded icons",
+        ),
+        Family(
+            "detector", "pixels", ("validator",), NoOptions, _pixel_detector, _validator_weights,
+            summary="the project's small detector for its own renders",
+        ),
+        Family(
+            "judge", "pixels", ("validator",), NoOptions, _pixel_judge, _validator_weights,
+            summary="colors by the same network, relations from boxes and masks",
+        ),
+        Family(
+            "scorer", "check", ("constant", "random", "oracle"), NoOptions, _check,
+            summary="reference points: no information, chance, and perfect knowledge",
+        ),
+    )
+}
+
+
+def resolve(role: Role, settings: RoleSettings) -> tuple[ModelName, Family, Any]:
+    """Check a role's settings without loading anything.
+
+    Raises:
+        UserError: the family, the name or an option does not exist; the nearest are named.
+    """
+    name = ModelName.parse(settings.model)
+    if (role, name.family) not in FAMILIES:
+        families = [family for r, family in FAMILIES if r == role]
+        raise unknown_name(f"{role} family", name.family, families)
+    family = FAMILIES[role, name.family]
+    if family.models and name.name not in family.models:
+        known = [f"{name.family}:{model}" for model in family.models]
+        raise unknown_name(f"{role} model", f"{name.family}:{name.name}", known)
+    options = parse(family.options, settings.options, f"options of {role} {name}")
+    return name, family, options
+
+
+def describe(role: Role, settings: RoleSettings) -> dict[str, Any]:
+    """Return what determines a model's output, for fingerprints."""
+    name, family, options = resolve(role, settings)
+    return {
+        "model": str(name),
+        "options": options.model_dump(mode="json"),
+        "batch_size": settings.batch_size,
+        **family.identity(name),
+    }
+
+
+def load(role: Role, settings: RoleSettings, sources: VocabularySources) -> Any:
+    """Return the loaded model; a process loads each one once."""
+    return _load(role, settings.model, json.dumps(settings.options, sort_keys=True), sources)
+
+
+@functools.lru_cache(maxsize=8)
+def _load(role: Role, model: str, options: str, sources: VocabularySources) -> Any:
+    settings = RoleSettings(model=model, options=json.loads(options))
+    name, family, parsed = resolve(role, settings)
+    return family.load(name, parsed, load_lexicon(sources.model_dump()))

@@ -1,0 +1,48 @@
+"""Great Expectations behind one function. Importing it takes seconds: see ``quality.expect``."""
+
+import logging
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+os.environ["GX_ANALYTICS_ENABLED"] = "false"
+
+import great_expectations as gx
+import pandas as pd
+from great_expectations.data_context.types.base import ProgressBarsConfig
+
+if TYPE_CHECKING:
+    from bindbench.pipeline.quality import Limit
+
+logging.getLogger("great_expectations").setLevel(logging.WARNING)
+
+
+def failures(frame: pd.DataFrame, limits: Sequence["Limit"]) -> list[str]:
+    """Return one sentence for each limit that some value of its column breaks."""
+    context = gx.get_context(mode="ephemeral")
+    context.variables.progress_bars = ProgressBarsConfig(globally=False)
+    source = context.data_sources.add_pandas("rows")
+    asset = source.add_dataframe_asset("frame")
+    batch = asset.add_batch_definition_whole_dataframe("all").get_batch({"dataframe": frame})
+    suite = gx.ExpectationSuite(
+        name="limits",
+        expectations=[
+            gx.expectations.ExpectColumnValuesToBeBetween(
+                column=limit.column,
+                min_value=None if limit.low == float("-inf") else limit.low,
+                max_value=None if limit.high == float("inf") else limit.high,
+            )
+            for limit in limits
+        ],
+    )
+    outcome = batch.validate(suite)
+    return [_sentence(result) for result in outcome.results if not bool(result.success)]
+
+
+def _sentence(result: "gx.core.ExpectationValidationResult") -> str:
+    config = result.expectation_config
+    assert config is not None
+    fields = config.kwargs
+    seen = result.result.get("partial_unexpected_list", [])[:3]
+    low, high = fields.get("min_value"), fields.get("max_value")
+    return f"{fields['column']} is {', '.join(map(str, seen))}: it must lie in [{low}, {high}]"

@@ -1,0 +1,151 @@
+"""The asset ``leaderboard``: every model's accuracy, both semantics side by side."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from bindbench.analysis.accuracy import Accuracy, Mode, evaluate
+from bindbench.analysis.paired import Comparison, compare_tracks
+from bindbench.models.registry import ModelName
+from bindbench.pipeline import model_scores, negatives, paired_set
+from bindbench.pipeline.base import UNPARTITIONED, Context, ShardInputs, suite_lexicon, table, whole
+from bindbench.pipeline.scored import ScoredSet, scored_set
+from bindbench.storage.store import Artifact
+from bindbench.suite import Suite
+from bindbench.tasks import TRACKS
+
+NAME = "leaderboard"
+CODE_VERSION = "1"
+MODES: tuple[Mode, ...] = ("strict", "paper")
+SCHEMA = pa.schema(
+    [
+        ("model", pa.string()),
+        ("benchmark", pa.string()),
+        ("track", pa.string()),
+        ("set", pa.string()),
+        ("family", pa.string()),
+        ("semantics", pa.string()),
+        ("n_items", pa.int64()),
+        ("n_excluded", pa.int64()),
+        ("accuracy", pa.float64()),
+        ("low", pa.float64()),
+        ("high", pa.float64()),
+        ("credit", pa.float64()),
+        ("tie_rate", pa.float64()),
+        ("chance", pa.float64()),
+        ("ceiling", pa.float64()),
+        ("p_value", pa.float64()),
+        ("detectable", pa.float64()),
+    ]
+)
+
+
+@dataclass(frozen=True)
+class MeasureModels:
+    """Measures every model on every benchmark that it was scored on."""
+
+    suite: Suite
+
+    def __call__(self, task: ShardInputs) -> pa.Table:
+        """Return one row for each model, benchmark, track, set, family and semantics."""
+        return table(list(self._rows(task)), SCHEMA)
+
+    def _rows(self, task: ShardInputs) -> Iterator[dict[str, Any]]:
+        lexicon = suite_lexicon(self.suite)
+        for model, key, scores in scored_cells(self.suite, task.artifacts):
+            candidates = task.artifacts[f"{negatives.NAME}/{key}"]
+            paired = task.artifacts[f"{paired_set.NAME}/{key}"].read(["index"])["index"].to_numpy()
+            common = {"model": model, "benchmark": key}
+            tracks = {t: scored_set(key, t, candidates, scores, lexicon) for t in TRACKS}
+            for track, found in tracks.items():
+                for row in _accuracies(found):
+                    yield common | {"track": track, "set": "all"} | row
+                for row in _accuracies(found.only(paired)):
+                    yield common | {"track": track, "set": "paired"} | row
+            minimal, contextual = (found.only(paired) for found in tracks.values())
+            for row in _differences(minimal, contextual, self.suite.seed):
+                yield common | {"track": "difference", "set": "paired"} | row
+
+
+def scored_cells(
+    suite: Suite, artifacts: Any
+) -> Iterator[tuple[str, str, Artifact]]:
+    """Yield (model, benchmark key, scores) for the cells that exist, in the suite's order."""
+    for settings in suite.profile.scorers:
+        slug = ModelName.parse(settings.model).slug
+        for key in suite.benchmarks:
+            name = f"{model_scores.NAME}/{model_scores.partition(key, slug)}"
+            if name in artifacts:
+                yield settings.model, key, artifacts[name]
+
+
+def _accuracies(found: ScoredSet) -> Iterator[dict[str, Any]]:
+    for family, subset in found.subsets.items():
+        for mode in MODES:
+            measured = evaluate(found.items, mode, subset)
+            yield {"family": family, "semantics": mode} | _measures(measured, mode)
+
+
+def _measures(accuracy: Accuracy, mode: Mode) -> dict[str, Any]:
+    """Return the columns of an accuracy; what was not measured on any item is missing."""
+    counts = {"n_items": accuracy.n_items, "n_excluded": accuracy.n_excluded}
+    if not accuracy.n_items:
+        return counts
+    ceiling = accuracy.ceiling if mode == "paper" and accuracy.ceiling < 1 else None
+    names = ("accuracy", "low", "high", "credit", "tie_rate", "chance")
+    return counts | {name: getattr(accuracy, name) for name in names} | {"ceiling": ceiling}
+
+
+def _differences(
+    minimal: ScoredSet, contextual: ScoredSet, seed: int
+) -> Iterator[dict[str, Any]]:
+    if not len(minimal.items):
+        return
+    items = minimal.in_concept_order(), contextual.in_concept_order()
+    for family, subset in contextual.subsets.items():
+        for mode in MODES:
+            found = compare_tracks(*items, mode, subset, seed)
+            if found.n_items:
+                yield {"family": family, "semantics": mode} | _difference(found)
+
+
+def _difference(found: Comparison) -> dict[str, Any]:
+    return {
+        "n_items": found.n_items,
+        "n_excluded": found.n_excluded,
+        "accuracy": found.difference.value,
+        "low": found.difference.low,
+        "high": found.difference.high,
+        "p_value": found.p_value,
+        "detectable": found.detectable,
+    }
+
+
+def build(context: Context) -> Artifact:
+    """Build the leaderboard from the cells that have been scored."""
+    settings = {"code": CODE_VERSION, "seed": context.suite.seed}
+    shards = whole(settings, inputs(context))
+    return context.build(NAME, UNPARTITIONED, SCHEMA, settings, shards, MeasureModels(context.suite))
+
+
+def inputs(context: Context) -> dict[str, Artifact]:
+    """Return the artifacts of the suite's benchmarks and of the cells scored so far."""
+    found: dict[str, Artifact] = {}
+    for key in context.suite.benchmarks:
+        for name in (negatives.NAME, paired_set.NAME):
+            artifact = context.store.current(name, key)
+            if artifact:
+                found[f"{name}/{key}"] = artifact
+        for settings in context.suite.profile.scorers:
+            cell = model_scores.partition(key, ModelName.parse(settings.model).slug)
+            artifact = context.store.current(model_scores.NAME, cell)
+            if artifact and _fresh(artifact, found.get(f"{negatives.NAME}/{key}")):
+                found[f"{model_scores.NAME}/{cell}"] = artifact
+    return found
+
+
+def _fresh(scores: Artifact, candidates: Artifact | None) -> bool:
+    """Whether scores are of the candidates as they are now; stale ones count as missing."""
+    return candidates is not None and scores.settings["inputs"][negatives.NAME] == candidates.digest

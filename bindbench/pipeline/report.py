@@ -1,0 +1,69 @@
+"""The asset ``report``: the pages that show a suite, made from its artifacts alone."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from bindbench.pipeline import (
+    captions,
+    concept_set,
+    filter_shift,
+    images,
+    leaderboard,
+    negatives,
+    validated,
+)
+from bindbench.pipeline.base import UNPARTITIONED, Context, ShardInputs, table, whole
+from bindbench.storage.store import Artifact
+from bindbench.suite import Suite
+
+NAME = "report"
+CODE_VERSION = "1"
+SCHEMA = pa.schema([("page", pa.string()), ("html", pa.large_string())])
+PER_BENCHMARK = (concept_set, captions, images, validated, negatives, filter_shift)
+
+
+@dataclass(frozen=True)
+class RenderReport:
+    """Renders the pages."""
+
+    suite: Suite
+
+    def __call__(self, task: ShardInputs) -> pa.Table:
+        """Return one row for each page."""
+        from bindbench.pipeline.report_data import collect
+        from bindbench.reporting.report import render_report
+
+        pages = render_report(collect(self.suite, task.artifacts))
+        return table([{"page": name, "html": html} for name, html in pages.items()], SCHEMA)
+
+
+def build(context: Context) -> Artifact:
+    """Build the report of everything that has been built so far."""
+    settings = {"code": CODE_VERSION, "suite": context.suite.model_dump(mode="json")}
+    shards = whole(settings, inputs(context))
+    return context.build(NAME, UNPARTITIONED, SCHEMA, settings, shards, RenderReport(context.suite))
+
+
+def inputs(context: Context) -> Mapping[str, Artifact]:
+    """Return the leaderboard and the artifacts of each benchmark that is complete."""
+    found: dict[str, Artifact] = {
+        leaderboard.NAME: context.current(leaderboard.NAME, UNPARTITIONED)
+    }
+    for key in context.suite.benchmarks:
+        parts = {m.NAME: context.store.current(m.NAME, key) for m in PER_BENCHMARK}
+        if all(parts.values()):
+            found |= {f"{name}/{key}": part for name, part in parts.items() if part}
+    return found
+
+
+def export(context: Context, artifact: Artifact) -> str:
+    """Write the pages beside the artifacts and return the path of the first one."""
+    folder = context.store.path / "html"
+    folder.mkdir(parents=True, exist_ok=True)
+    rows: list[dict[str, Any]] = artifact.read().to_pylist()
+    for row in rows:
+        (folder / row["page"]).write_text(row["html"], encoding="utf-8")
+    return str(folder / "index.html")

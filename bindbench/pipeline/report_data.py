@@ -1,0 +1,230 @@
+"""From artifacts to the rows and samples that a report shows."""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from bindbench.analysis.calibration import FAULT_FREE, Calibration, calibrate, implied_faulty
+from bindbench.analysis.order import ImageAxis, along_axis, order_correlation
+from bindbench.candidates import candidate_families, candidate_texts
+from bindbench.pipeline import filter_shift, images, leaderboard, negatives, validated
+from bindbench.pipeline.base import suite_lexicon
+from bindbench.pipeline.survival import survival_rows
+from bindbench.reporting.data import GallerySample, GalleryTrack, Negative, ReportData
+from bindbench.semantics import FALSE, TRUE, UNDECIDED
+from bindbench.storage.store import Artifact
+from bindbench.suite import Suite
+from bindbench.tasks import TRACKS, get_benchmark
+from bindbench.vocabulary import Lexicon
+
+SAMPLES = 6  # of each kind, accepted and rejected, for a benchmark
+NEGATIVES = 4  # shown with a sample
+Artifacts = Mapping[str, Artifact]
+
+
+def collect(suite: Suite, artifacts: Artifacts) -> ReportData:
+    """Return everything that the report of a suite shows."""
+    lexicon = suite_lexicon(suite)
+    keys = [key for key in suite.benchmarks if f"{validated.NAME}/{key}" in artifacts]
+    known = list(_known_faults(keys, artifacts))
+    return ReportData(
+        title=suite.name,
+        settings=suite.model_dump(mode="json"),
+        survival=[row for key in keys for row in survival_rows(artifacts, key)],
+        shift=[r for k in keys for r in artifacts[f"{filter_shift.NAME}/{k}"].read().to_pylist()],
+        leaderboard=artifacts[leaderboard.NAME].read().to_pylist(),
+        semantics_shares=[r for k in keys for r in _shares(k, artifacts, lexicon)],
+        order=[r for k in keys for r in _order(k, artifacts, lexicon, suite.seed)],
+        calibration=[row for track in TRACKS for row in _caught(track, known)],
+        fault_free=[row for track in TRACKS for row in _fault_free(track, known)],
+        accepted_faulty=[row for track in TRACKS for row in _implied(track, known)],
+        gallery=[sample for key in keys for sample in _gallery(key, artifacts, lexicon)],
+    )
+
+
+def _shares(key: str, artifacts: Artifacts, lexicon: Lexicon) -> Iterator[dict[str, Any]]:
+    """Return the shares of true, false and undecided candidates of each family."""
+    rows = artifacts[f"{negatives.NAME}/{key}"].read().to_pylist()
+    counts: dict[str, np.ndarray] = {}
+    for row in rows:
+        concept = validated.concept_of(key, row)
+        families = np.array(candidate_families(concept, lexicon))
+        semantics = np.frombuffer(row["semantics"], np.int8)
+        for family in set(families[1:].tolist()):
+            found = np.bincount(semantics[families == family], minlength=3)
+            counts[family] = counts.get(family, np.zeros(3, np.int64)) + found
+    if "swap" in counts:  # the swaps are part of the confusion space
+        counts["confusion"] = counts["confusion"] + counts["swap"]
+    for family in sorted(counts):
+        shares = counts[family] / counts[family].sum()
+        yield {
+            "benchmark": key,
+            "family": family,
+            "true": float(shares[TRUE]),
+            "false": float(shares[FALSE]),
+            "undecided": float(shares[UNDECIDED]),
+        }
+
+
+def _order(key: str, artifacts: Artifacts, lexicon: Lexicon, seed: int) -> Iterator[dict[str, Any]]:
+    """Return the rank correlation of mention order with every axis that is not asked about."""
+    benchmark = get_benchmark(key)
+    if benchmark.n == 1:
+        return
+    rows = artifacts[f"{validated.NAME}/{key}"].read().to_pylist()
+    axes: tuple[ImageAxis, ...] = ("horizontal", "vertical")
+    for track in TRACKS:
+        for axis in axes:
+            kept = [
+                row
+                for row in rows
+                if row["accepted"] and row["track"] == track and not _asks(key, row, axis, lexicon)
+            ]
+            if not kept:
+                continue
+            fields = [[row[name] for row in kept] for name in ("boxes", "areas", "matched")]
+            scenes = np.array([row["scene_id"] for row in kept])
+            found = order_correlation(axis, along_axis(axis, *fields), scenes, seed).spearman
+            yield {
+                "benchmark": key,
+                "track": track,
+                "axis": axis,
+                "correlation": found.value,
+                "low": found.low,
+                "high": found.high,
+                "n": found.n,
+            }
+
+
+def _asks(key: str, row: dict[str, Any], axis: str, lexicon: Lexicon) -> bool:
+    task = get_benchmark(key).task
+    if task.axis == "attribute":
+        return False
+    labels = lexicon.labels(task)
+    return any(labels[label].axis == axis for label in row["labels"])
+
+
+def _known_faults(keys: list[str], artifacts: Artifacts) -> Iterator[tuple[str, str, bool]]:
+    """Yield (track, fault, accepted) of each image whose generator says what it truly drew."""
+    for key in keys:
+        accepted = {
+            (row["index"], row["track"]): row["accepted"]
+            for row in artifacts[f"{validated.NAME}/{key}"]
+            .read(["index", "track", "accepted"])
+            .to_pylist()
+        }
+        rows = artifacts[f"{images.NAME}/{key}"].read(["index", "track", "truth"]).to_pylist()
+        for row in rows:
+            truth = json.loads(row["truth"])
+            if truth is not None:
+                fault = truth["fault"] or FAULT_FREE
+                yield row["track"], fault, accepted[row["index"], row["track"]]
+
+
+Known = list[tuple[str, str, bool]]
+
+
+def _calibration(track: str, known: Known) -> Calibration:
+    rows = [row for row in known if row[0] == track]
+    return calibrate([row[1] for row in rows], np.array([row[2] for row in rows], bool))
+
+
+def _caught(track: str, known: Known) -> Iterator[dict[str, Any]]:
+    for fault, rate in _calibration(track, known).sensitivity.items():
+        yield {
+            "benchmark": "all",
+            "track": track,
+            "fault": fault,
+            "n": rate.n,
+            "caught": rate.right,
+            "share": rate.value,
+            "low": rate.lower,
+        }
+
+
+def _fault_free(track: str, known: Known) -> Iterator[dict[str, Any]]:
+    rate = _calibration(track, known).specificity
+    if rate.n:
+        yield {
+            "benchmark": "all",
+            "track": track,
+            "n": rate.n,
+            "accepted": rate.right,
+            "share": rate.value,
+            "low": rate.lower,
+        }
+
+
+def _implied(track: str, known: Known) -> Iterator[dict[str, Any]]:
+    """Return the share of faulty images among the accepted ones at this run's fault rates."""
+    faults = [fault for where, fault, _ in known if where == track]
+    if not faults:
+        return
+    rates = {fault: faults.count(fault) / len(faults) for fault in set(faults) - {FAULT_FREE}}
+    share, bound = implied_faulty(_calibration(track, known), rates)
+    yield {"benchmark": "all", "track": track, "share": share, "low": None, "high": bound}
+
+
+def _gallery(key: str, artifacts: Artifacts, lexicon: Lexicon) -> Iterator[GallerySample]:
+    """Yield some concepts that both tracks accepted and some that a check rejected."""
+    rows: dict[int, dict[str, dict[str, Any]]] = {}
+    for row in artifacts[f"{validated.NAME}/{key}"].read().to_pylist():
+        rows.setdefault(row["index"], {})[row["track"]] = row
+    good = [i for i, tracks in rows.items() if all(r["accepted"] for r in tracks.values())]
+    bad = [i for i in rows if i not in set(good)]
+    chosen = sorted([*good[:SAMPLES], *bad[:SAMPLES]])
+    pixels = _rows_of(artifacts[f"{images.NAME}/{key}"], chosen)
+    candidates = _rows_of(artifacts[f"{negatives.NAME}/{key}"], chosen)
+    for i in chosen:
+        tracks = [
+            _gallery_track(key, row, pixels[i, track], candidates.get((i, track)), lexicon)
+            for track, row in rows[i].items()
+        ]
+        first = next(iter(rows[i].values()))
+        words = ", ".join(first["labels"]) + " | " + ", ".join(first["objects"])
+        yield GallerySample(key, words, tracks, first["concept_id"])
+
+
+def _rows_of(artifact: Artifact, index: list[int]) -> dict[tuple[int, str], dict[str, Any]]:
+    wanted = set(index)
+    return {
+        (row["index"], row["track"]): row
+        for i in range(len(artifact.shards))
+        for row in artifact.read_shard(i).to_pylist()
+        if row["index"] in wanted
+    }
+
+
+def _gallery_track(
+    key: str,
+    row: dict[str, Any],
+    image: dict[str, Any],
+    candidates: dict[str, Any] | None,
+    lexicon: Lexicon,
+) -> GalleryTrack:
+    verdicts = {check: row[check] for check in validated.CHECKS}
+    return GalleryTrack(
+        track=row["track"],
+        caption=row["caption"],
+        accepted=row["accepted"],
+        image=image["image"]["bytes"],
+        width=row["width"],
+        height=row["height"],
+        boxes=row["boxes"],
+        names=row["names"],
+        verdicts=verdicts,
+        reason=row["reason"],
+        negatives=_negatives(key, candidates, lexicon) if candidates else (),
+    )
+
+
+def _negatives(key: str, row: dict[str, Any], lexicon: Lexicon) -> list[Negative]:
+    """Return a few false candidates, evenly spread over the item's space."""
+    concept = validated.concept_of(key, row)
+    texts = candidate_texts(negatives.template_of(row), concept, lexicon)
+    families = candidate_families(concept, lexicon)
+    false = np.flatnonzero(np.frombuffer(row["semantics"], np.int8) == FALSE)
+    picked = false[np.linspace(0, len(false) - 1, min(NEGATIVES, len(false))).astype(int)]
+    return [Negative(texts[i], families[i]) for i in picked.tolist()]

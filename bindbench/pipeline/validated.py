@@ -1,0 +1,186 @@
+"""The asset ``validated``: every image with the verdict of every check; rejects keep their reason."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from bindbench.concepts import Concept
+from bindbench.models import registry
+from bindbench.models.base import Answer, Detection, Image
+from bindbench.pipeline import captions, concept_set, images
+from bindbench.pipeline.base import Context, ShardInputs, aligned, strings, suite_lexicon, table
+from bindbench.storage.store import Artifact
+from bindbench.suite import Suite
+from bindbench.tasks import get_benchmark
+from bindbench.validation.background import background_verdict
+from bindbench.validation.labels import label_questions, label_verdict
+from bindbench.validation.presence import presence_verdict
+
+NAME = "validated"
+CODE_VERSION = "1"
+CHECKS = ("presence", "background", "label")
+SCHEMA = pa.schema(
+    [
+        ("index", pa.int64()),
+        ("concept_id", pa.string()),
+        ("scene_id", pa.string()),
+        ("track", pa.string()),
+        ("objects", strings()),
+        ("labels", strings()),
+        ("caption", pa.string()),
+        ("slots", captions.SLOTS),
+        ("width", pa.int32()),
+        ("height", pa.int32()),
+        ("presence", pa.string()),
+        ("background", pa.string()),
+        ("label", pa.string()),
+        ("reason", pa.string()),
+        ("accepted", pa.bool_()),
+        ("names", strings()),
+        ("boxes", pa.list_(pa.list_(pa.float32()))),
+        ("scores", pa.list_(pa.float32())),
+        ("areas", pa.list_(pa.int64())),
+        ("matched", pa.list_(pa.int32())),
+        ("background_share", pa.float32()),
+        ("answers", strings()),
+        ("answer_scores", pa.list_(pa.float32())),
+    ]
+)
+
+
+@dataclass(frozen=True)
+class ValidateImages:
+    """Runs the checks in order on the images of a shard; a check that fails ends the image's way."""
+
+    suite: Suite
+    key: str
+
+    def __call__(self, task: ShardInputs) -> pa.Table:
+        """Return one row for each image."""
+        scenes = {row["index"]: row["scene_id"] for row in task.rows(concept_set.NAME)}
+        written = {(r["index"], r["track"]): r for r in task.rows(captions.NAME)}
+        rows = [
+            {**written[image["index"], image["track"]], **image, "scene_id": scenes[image["index"]]}
+            for image in task.rows(images.NAME, ["index", "track", "image"])
+        ]
+        size = self.suite.profile.detector.batch_size
+        batches = [rows[start : start + size] for start in range(0, len(rows), size)]
+        return table([row for batch in batches for row in self._batch(batch)], SCHEMA)
+
+    def _batch(self, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        vocabularies = self.suite.profile.vocabularies
+        lexicon = suite_lexicon(self.suite)
+        limits = self.suite.profile.validation
+        concepts = [concept_of(self.key, row) for row in rows]
+        pixels = [images.decode_png(row["image"]["bytes"]) for row in rows]
+        detector = registry.load("detector", self.suite.profile.detector, vocabularies)
+        found = detector.detect(pixels, [concept.objects for concept in concepts])
+        out = []
+        for row, concept, image, detections in zip(rows, concepts, pixels, found, strict=True):
+            presence, matched = presence_verdict(concept, detections, lexicon)
+            background, share = "not_run", None
+            if presence == "pass" and row["track"] == "minimal":
+                masks = [detection.mask for detection in detections]
+                background, share = background_verdict(
+                    image, masks, limits.background_gray, limits.background_share
+                )
+            out.append(
+                _row(row, image, detections)
+                | {"presence": presence, "matched": matched}
+                | {"background": background, "background_share": share}
+            )
+        self._judge(out, concepts, pixels, found)
+        return out
+
+    def _judge(
+        self,
+        out: list[dict[str, Any]],
+        concepts: Sequence[Concept],
+        pixels: Sequence[Image],
+        found: Sequence[Sequence[Detection]],
+    ) -> None:
+        """Ask about the images that passed so far, and settle their label verdict."""
+        reached = [
+            i
+            for i, row in enumerate(out)
+            if row["presence"] == "pass" and row["background"] in ("pass", "not_run")
+        ]
+        lexicon = suite_lexicon(self.suite)
+        judge = registry.load("judge", self.suite.profile.judge, self.suite.profile.vocabularies)
+        questions = [label_questions(concepts[i], lexicon) for i in reached]
+        matched = [[found[i][j] for j in out[i]["matched"]] for i in reached]
+        answers = judge.answer([pixels[i] for i in reached], matched, questions)
+        least = self.suite.profile.validation.label_score
+        for i, asked, given in zip(reached, questions, answers, strict=True):
+            verdict, reason = label_verdict(concepts[i], asked, given, least)
+            out[i] |= _answers(given) | {
+                "label": verdict,
+                "reason": reason,
+                "accepted": verdict == "pass",
+            }
+
+
+def _row(row: dict[str, Any], image: Image, detections: Sequence[Detection]) -> dict[str, Any]:
+    kept = {name: row[name] for name in ("index", "concept_id", "scene_id", "track", "objects")}
+    return kept | {
+        "labels": row["labels"],
+        "caption": row["text"],
+        "slots": row["slots"],
+        "width": image.shape[1],
+        "height": image.shape[0],
+        "label": "not_run",
+        "reason": "",
+        "accepted": False,
+        "names": [d.name for d in detections],
+        "boxes": [list(d.box) for d in detections],
+        "scores": [d.score for d in detections],
+        "areas": [int(d.mask.sum()) for d in detections],
+        "answers": [],
+        "answer_scores": [],
+    }
+
+
+def _answers(answers: Sequence[Answer]) -> dict[str, Any]:
+    return {
+        "answers": [answer.option for answer in answers],
+        "answer_scores": [max(answer.scores) for answer in answers],
+    }
+
+
+def concept_of(key: str, row: dict[str, Any]) -> Concept:
+    """Return the concept that a row of the benchmark ``key`` holds."""
+    return Concept(get_benchmark(key).task.name, tuple(row["objects"]), tuple(row["labels"]))
+
+
+def build(context: Context, key: str) -> Artifact:
+    """Build the verdicts of a benchmark."""
+    profile = context.suite.profile
+    task = get_benchmark(key).task
+    settings = {
+        "code": CODE_VERSION,
+        "detector": registry.describe("detector", profile.detector),
+        "judge": registry.describe("judge", profile.judge),
+        "validation": profile.validation.model_dump(),
+        "nouns": context.lexicon.nouns(task).digest,
+        "labels": context.lexicon.labels(task).digest,
+    }
+    inputs = {n: context.current(n, key) for n in (concept_set.NAME, captions.NAME, images.NAME)}
+    shards = aligned(settings, inputs)
+    return context.build(
+        NAME, key, SCHEMA, settings, shards, ValidateImages(context.suite, key), summarize
+    )
+
+
+def summarize(artifact: Artifact) -> dict[str, Any]:
+    """Count the verdicts of each check in each track."""
+    rows = artifact.read(["track", *CHECKS, "accepted"]).to_pylist()
+    counts = {
+        track: {c: dict(sorted(Counter(r[c] for r in rows if r["track"] == track).items()))
+                for c in CHECKS}
+        | {"accepted": sum(r["accepted"] for r in rows if r["track"] == track)}
+        for track in ("minimal", "contextual")
+    }
+    return {"images": len(rows), **counts}

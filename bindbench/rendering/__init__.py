@@ -1,0 +1,1 @@
+"""The embedded image generator: meshes, scenes, rooms, faults and the ray tracer."""

@@ -1,0 +1,1 @@
+"""What a run found, for people: the HTML report, terminal tables, plots and contact sheets."""

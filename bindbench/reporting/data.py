@@ -1,0 +1,136 @@
+"""What a report shows: plain rows, as the analysis computed them, and a gallery of samples.
+
+A number that was not measured is ``None``; it is shown as missing, never as zero. Shares,
+accuracies and correlations are fractions, not percent.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+Row = Mapping[str, Any]
+Rows = Sequence[Row]
+
+CHECKS = ("captions", "presence", "background", "label", "accepted")
+MEASURES = (
+    "label_tv",
+    "object_tv",
+    "pair_tv",
+    "labels_within",
+    "labels_below",
+    "objects_within",
+    "objects_below",
+)
+SCORE_TRACKS = ("minimal", "contextual", "difference")
+SETS = ("all", "paired")
+FAMILIES = ("swap", "confusion", "confusion_no_count", "vary_color", "vary_object")
+SEMANTICS = ("strict", "paper")
+
+# The columns that each list of rows must have; a row may have more.
+COLUMNS: dict[str, tuple[str, ...]] = {
+    # low, high: the interval of share_of_reached. "accepted" is reached by everything.
+    "survival": (
+        *("benchmark", "track", "check", "reached", "passed", "total"),
+        *("share_of_reached", "share_of_all", "low", "high"),
+    ),
+    # sampled: the value among the sampled concepts; excess: how far the value lies outside the
+    # band that sampling alone explains.
+    "shift": (
+        *("benchmark", "track", "measure", "value"),
+        *("null_low", "null_high", "sampled", "excess"),
+    ),
+    # Track "difference": contextual minus minimal on the paired set (Auto-Comp, table 6).
+    # ceiling: the accuracy of a perfect model that ignores the order of clauses; None: no limit.
+    "leaderboard": (
+        *("model", "benchmark", "track", "set", "family", "semantics", "n_items", "n_excluded"),
+        *("accuracy", "low", "high", "credit", "tie_rate", "chance", "ceiling"),
+    ),
+    # true, false, undecided: shares of the family's candidates.
+    "semantics_shares": ("benchmark", "family", "true", "false", "undecided"),
+    "order": ("benchmark", "track", "axis", "correlation", "low", "high", "n"),
+    # share: caught / n; low: its lower bound.
+    "calibration": ("benchmark", "track", "fault", "n", "caught", "share", "low"),
+    # share: accepted / n among images without any fault; low: its lower bound.
+    "fault_free": ("benchmark", "track", "n", "accepted", "share", "low"),
+    # share: the faulty images among the accepted ones that the calibration implies.
+    "accepted_faulty": ("benchmark", "track", "share", "low", "high"),
+}
+
+
+@dataclass(frozen=True)
+class Negative:
+    """A wrong caption of a sample."""
+
+    text: str
+    family: str  # one of FAMILIES
+    semantics: str = "false"
+
+
+@dataclass(frozen=True)
+class GalleryTrack:
+    """What became of one sample in one track."""
+
+    track: str
+    caption: str
+    accepted: bool
+    image: bytes | None = None  # PNG; None if no image was made
+    width: int = 0  # of the image that the boxes refer to, in pixels
+    height: int = 0
+    boxes: Sequence[Sequence[float]] = ()  # (left, top, right, bottom) in pixels
+    names: Sequence[str] = ()  # one for each box
+    verdicts: Mapping[str, str] = field(default_factory=dict)  # check -> "pass", "not_run", reason
+    reason: str = ""  # why it was rejected, in words; "" if it was accepted
+    negatives: Sequence[Negative] = ()
+
+    @property
+    def failed(self) -> str:
+        """The check that rejected the sample with its verdict, ``presence: count``, or ``""``."""
+        for check in CHECKS:
+            verdict = self.verdicts.get(check, "not_run")
+            if verdict not in ("pass", "not_run"):
+                return f"{check}: {verdict}"
+        return ""
+
+
+@dataclass(frozen=True)
+class GallerySample:
+    """One concept in its tracks."""
+
+    benchmark: str
+    concept: str  # the concept in words
+    tracks: Sequence[GalleryTrack]
+    concept_id: str = ""
+
+    @property
+    def accepted(self) -> bool:
+        """Whether it was accepted in every track that is shown."""
+        return bool(self.tracks) and all(track.accepted for track in self.tracks)
+
+
+@dataclass(frozen=True)
+class ReportData:
+    """Everything that a report shows. ``COLUMNS`` names the columns of each list of rows."""
+
+    title: str
+    settings: Mapping[str, Any] = field(default_factory=dict)  # JSON values, shown in a fold
+    survival: Rows = ()
+    shift: Rows = ()
+    leaderboard: Rows = ()
+    semantics_shares: Rows = ()
+    order: Rows = ()
+    calibration: Rows = ()
+    fault_free: Rows = ()
+    accepted_faulty: Rows = ()
+    gallery: Sequence[GallerySample] = ()
+
+    def __post_init__(self) -> None:
+        """Check that every row has its columns.
+
+        Raises:
+            ValueError: a row lacks a column.
+        """
+        for name, columns in COLUMNS.items():
+            for index, row in enumerate(getattr(self, name)):
+                missing = [column for column in columns if column not in row]
+                if missing:
+                    raise ValueError(f"Row {index} of {name} lacks {', '.join(missing)}.")

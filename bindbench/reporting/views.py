@@ -1,0 +1,228 @@
+"""The rows of a report arranged as its tables and pictures show them. Nothing is computed here."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from bindbench.reporting.data import (
+    CHECKS,
+    FAMILIES,
+    MEASURES,
+    SEMANTICS,
+    SETS,
+    GallerySample,
+    GalleryTrack,
+    ReportData,
+    Row,
+    Rows,
+)
+from bindbench.reporting.wording import CONTROLS, verdict_title
+from bindbench.tasks import BENCHMARKS, TRACKS
+
+ACCEPTED = "accepted"
+
+
+def distinct(names: Iterable[str], first: Sequence[str] = ()) -> list[str]:
+    """Return the distinct names: those of ``first`` in its order, then the others as they come."""
+    seen = dict.fromkeys(names)
+    return [name for name in first if name in seen] + [name for name in seen if name not in first]
+
+
+def benchmarks_of(data: ReportData) -> list[str]:
+    """Return every benchmark that a report mentions, in the order of the suite."""
+    lists = (data.survival, data.shift, data.leaderboard, data.semantics_shares, data.order)
+    calibrated = (data.calibration, data.fault_free, data.accepted_faulty)
+    names = [row["benchmark"] for rows in (*lists, *calibrated) for row in rows]
+    return distinct([*names, *(sample.benchmark for sample in data.gallery)], list(BENCHMARKS))
+
+
+def models_of(rows: Rows) -> list[str]:
+    """Return the models as they come, the controls of the machinery last."""
+    names = distinct(row["model"] for row in rows)
+    return sorted(names, key=lambda name: name in CONTROLS)
+
+
+def select(rows: Rows, **wanted: str) -> list[Row]:
+    """Return the rows that have these values."""
+    return [row for row in rows if all(row[key] == value for key, value in wanted.items())]
+
+
+def first(rows: Rows, **wanted: str) -> Row | None:
+    """Return the first row that has these values, or None."""
+    return next(iter(select(rows, **wanted)), None)
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A cell of a leaderboard: the same scores under both semantics."""
+
+    strict: Row | None = None
+    paper: Row | None = None
+
+    @property
+    def any(self) -> Row | None:
+        """Either row, for what both have in common."""
+        return self.strict if self.strict is not None else self.paper
+
+
+@dataclass(frozen=True)
+class Line:
+    """A row of a leaderboard: a model, or a family of captions of a benchmark."""
+
+    benchmark: str
+    family: str
+    model: str
+    cells: tuple[Pair, ...]
+
+
+class Scores:
+    """The leaderboard's rows by what they measure."""
+
+    def __init__(self, rows: Rows) -> None:
+        self.rows = rows
+        self.models = models_of(rows)
+        self.benchmarks = distinct((row["benchmark"] for row in rows), list(BENCHMARKS))
+        names = ("model", "benchmark", "track", "set", "family", "semantics")
+        self._at = {tuple(row[name] for name in names): row for row in rows}
+
+    def pair(self, model: str, benchmark: str, track: str, subset: str, family: str) -> Pair:
+        """Return the cell of these scores; what was not measured is None in it."""
+        key = (model, benchmark, track, subset, family)
+        return Pair(self._at.get((*key, SEMANTICS[0])), self._at.get((*key, SEMANTICS[1])))
+
+    def families(self, benchmark: str) -> list[str]:
+        """Return the families of captions that a benchmark has."""
+        return distinct((row["family"] for row in select(self.rows, benchmark=benchmark)), FAMILIES)
+
+    def has(self, **wanted: str) -> bool:
+        """Say whether any row has these values."""
+        return first(self.rows, **wanted) is not None
+
+    def by_benchmark(self, track: str, subset: str) -> list[Line]:
+        """Return a line for each benchmark and family, with a cell for each model."""
+        return [
+            Line(
+                key,
+                family,
+                "",
+                tuple(self.pair(m, key, track, subset, family) for m in self.models),
+            )
+            for key in self.benchmarks
+            for family in self.families(key)
+            if family != "confusion_no_count"  # a slice, shown on the benchmark's page
+        ]
+
+    def by_model(self, benchmark: str, track: str, subset: str) -> list[Line]:
+        """Return a line for each model, with a cell for each family of a benchmark."""
+        families = self.families(benchmark)
+        return [
+            Line(
+                benchmark, "", m, tuple(self.pair(m, benchmark, track, subset, f) for f in families)
+            )
+            for m in self.models
+        ]
+
+    def of_model(self, model: str, subset: str) -> list[Line]:
+        """Return a line for each benchmark and family: both tracks, and the effect of context."""
+        cells = [(track, subset) for track in TRACKS] + [("difference", "paired")]
+        return [
+            Line(key, family, model, tuple(self.pair(model, key, t, s, family) for t, s in cells))
+            for key in self.benchmarks
+            for family in self.families(key)
+        ]
+
+    def tabs(self, benchmark: str | None = None) -> list[tuple[str, str]]:
+        """Return the (track, set) combinations that were measured, for tabs."""
+        wanted = {} if benchmark is None else {"benchmark": benchmark}
+        views = [(track, subset) for subset in SETS for track in TRACKS]
+        views.append(("difference", "paired"))
+        return [(t, s) for t, s in views if self.has(track=t, set=s, **wanted)]
+
+
+def reference(pairs: Iterable[Pair], semantics: str, column: str) -> tuple[float, float] | None:
+    """Return the lowest and highest value that the cells of one line have for a reference.
+
+    Chance and ceiling belong to the items, so that models scored on the same items share them.
+    """
+    rows = [getattr(pair, semantics) for pair in pairs]
+    values = [row[column] for row in rows if row is not None and row[column] is not None]
+    return (min(values), max(values)) if values else None
+
+
+def funnel(rows: Rows, benchmark: str, track: str) -> list[tuple[str, Row | None]]:
+    """Return each check with its row, None where it does not run."""
+    found = [first(rows, benchmark=benchmark, track=track, check=check) for check in CHECKS]
+    ran = [row if row is not None and row["reached"] else None for row in found]
+    return list(zip(CHECKS, ran, strict=True))
+
+
+def shifts(rows: Rows, benchmark: str, track: str) -> list[tuple[str, Row | None]]:
+    """Return each measure of the filter shift with its row."""
+    found = [first(rows, benchmark=benchmark, track=track, measure=name) for name in MEASURES]
+    return [(name, row) for name, row in zip(MEASURES, found, strict=True) if row is not None]
+
+
+def weakest(rows: Rows, benchmark: str, track: str) -> Row | None:
+    """Return the kind of fault that is caught least often, borderline geometry apart."""
+    rows = select(rows, benchmark=benchmark, track=track)
+    judged = [row for row in rows if row["share"] is not None and row["fault"] != "borderline"]
+    return min(judged, key=lambda row: row["share"], default=None)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A button of the gallery's filter."""
+
+    key: str
+    title: str
+    count: int
+
+
+def tags(sample: GallerySample) -> list[str]:
+    """Return what a sample is filtered by: ``accepted``, or the reasons of its rejection."""
+    reasons = distinct(track.failed for track in sample.tracks if track.failed)
+    return [ACCEPTED] if sample.accepted else reasons or ["rejected"]
+
+
+def choices(samples: Sequence[GallerySample]) -> list[Choice]:
+    """Return the gallery's filters with their counts: all, accepted, then reasons by frequency."""
+    counts = Counter(tag for sample in samples for tag in tags(sample))
+    accepted = counts.pop(ACCEPTED, 0)
+    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    return [
+        Choice("", "All", len(samples)),
+        Choice(ACCEPTED, "Accepted in both", accepted),
+        *(Choice(tag, verdict_title(tag), n) for tag, n in ordered),
+    ]
+
+
+@dataclass(frozen=True)
+class Example:
+    """One accepted picture with its captions, to show what is being asked."""
+
+    sample: GallerySample
+    track: GalleryTrack
+
+
+def example(gallery: Sequence[GallerySample]) -> Example | None:
+    """Return the sample that explains best what binding is: two colored objects, if there are."""
+    pictures = [
+        Example(sample, track)
+        for sample in gallery
+        for track in sample.tracks
+        if track.accepted and track.image and track.negatives
+    ]
+    order = ("color-n2", "shape_color-n2")
+    ranked = [e for key in order for e in pictures if e.sample.benchmark == key]
+    return next(iter([*ranked, *pictures]), None)
+
+
+def highlights(gallery: Sequence[GallerySample]) -> list[GallerySample]:
+    """Return one accepted sample of each benchmark."""
+    chosen = {s.benchmark: s for s in reversed(gallery) if s.accepted}
+    return [chosen[key] for key in distinct(chosen, list(BENCHMARKS))]
+
+
+def of_benchmark(gallery: Sequence[GallerySample], benchmark: str) -> list[GallerySample]:
+    """Return a benchmark's samples."""
+    return [sample for sample in gallery if sample.benchmark == benchmark]

@@ -1,0 +1,225 @@
+"""The words of the report: names that people read, and what each number means."""
+
+from bindbench.tasks import BENCHMARKS
+
+TASK_TITLES = {
+    "color": "Color",
+    "shape_color": "Shape and color",
+    "position": "Position",
+    "relative_size": "Relative size",
+}
+TASK_QUESTIONS = {
+    "color": "Does the model know which object has which color?",
+    "shape_color": "Does the model know which geometric shape has which color?",
+    "position": "Does the model know which object is left of, right of, above or below which?",
+    "relative_size": "Does the model know which object is larger?",
+}
+TRACKS = {
+    "minimal": "Minimal",
+    "contextual": "Contextual",
+    "difference": "Effect of context",
+}
+CHECKS = {
+    "captions": "Captions",
+    "presence": "Presence",
+    "background": "Background",
+    "label": "Label",
+    "accepted": "Accepted",
+}
+CHECK_QUESTIONS = {
+    "captions": "Does the contextual caption still say the concept?",
+    "presence": "Is every object there, exactly once?",
+    "background": "Is the background of a minimal image white?",
+    "label": "Is every color right, and does every relation hold?",
+    "accepted": "All checks passed",
+}
+FAMILIES = {
+    "swap": "Swap",
+    "confusion": "Confusion",
+    "confusion_no_count": "Confusion, same counts",
+    "vary_color": "Other color",
+    "vary_object": "Other object",
+}
+MEASURES = {
+    "label_tv": "Labels: total variation",
+    "object_tv": "Objects: total variation",
+    "pair_tv": "Pairs: total variation",
+    "labels_within": "Labels within 0.5–1.5× of target",
+    "labels_below": "Labels below 0.25× of target",
+    "objects_within": "Objects within 0.5–1.5× of target",
+    "objects_below": "Objects below 0.25× of target",
+}
+VERDICTS = {
+    "presence: missing": "Object missing",
+    "presence: count": "Wrong count",
+    "presence: extra": "Something extra",
+    "background: background": "Background not white",
+    "label: label": "Wrong label",
+    "label: unsure": "Label unsure",
+}
+FAULTS = {
+    "dropped": "Object dropped",
+    "doubled": "Object doubled",
+    "doubled_clutter": "Object doubled in the clutter",
+    "replaced": "Object replaced",
+    "lookalike": "Object replaced by a look-alike",
+    "wrong_shape": "Wrong shape",
+    "leaked": "Color leaked",
+    "half_leaked": "Color half leaked",
+    "exchanged": "Labels exchanged",
+    "relation": "Wrong relation",
+    "size": "Wrong size order",
+    "borderline": "Borderline geometry",
+    "background": "Background not white",
+}
+CONTROLS = {
+    "check:constant": "Gives every caption the same score. It must come out at 0% with 100% ties.",
+    "check:random": "Gives random scores. It must come out at chance.",
+    "check:oracle": "Knows the concept. It must come out at 100% strict: it shows the ceiling.",
+}
+
+# Definitions: anchor -> (term, what it is and how to read it). NUMBERS.md in plain words.
+DEFINITIONS: dict[str, tuple[str, str]] = {
+    "benchmark": (
+        "Benchmark, N",
+        "A task with N objects in every picture. color-n2 means two objects, each with a color. "
+        "The more objects, the more ways to bind them wrongly.",
+    ),
+    "track": (
+        "Minimal and contextual track",
+        "Every concept is drawn twice: alone on white (minimal) and in a scene with a longer "
+        "caption (contextual). The paired set holds the concepts that were accepted in both, so "
+        "that the two tracks can be compared on the same concepts.",
+    ),
+    "survival": (
+        "Survival",
+        "The share of images that pass a check: among those that reached it, and among all. An "
+        "image stops at the first check that it fails. Rejected images are kept with their "
+        "reason, and never scored.",
+    ),
+    "swap": (
+        "Swap",
+        "The wrong captions that hold the right words in the wrong binding: “a blue cup and a red "
+        "chair” for a red cup and a blue chair.",
+    ),
+    "confusion": (
+        "Confusion",
+        "All captions that can be made from the concept's own words when they may repeat: the "
+        "swaps, and also “a red cup and a red chair”, “a red cup and a red cup”, and so on. "
+        "Harder than Swap: the right caption must beat every one of them.",
+    ),
+    "confusion_no_count": (
+        "Confusion, same counts",
+        "Confusion without the captions that mention an object more often than the scene holds "
+        "it: those can be rejected by counting alone.",
+    ),
+    "vary": (
+        "Other color, other object",
+        "With one object there is nothing to swap. The wrong captions name every other color, or "
+        "every other object of the vocabulary.",
+    ),
+    "semantics": (
+        "True, false, undecided",
+        "Some candidates say the same as the right caption in other words, and some can't be "
+        "judged from text. Each is labelled: true, false, or undecided. The picture settles an "
+        "undecided relation where it is clear.",
+    ),
+    "strict": (
+        "Strict accuracy",
+        "The share of items where the right caption scores above every caption that is false. "
+        "True and undecided captions don't count. A tie is a loss.",
+    ),
+    "paper": (
+        "Paper accuracy",
+        "The share of items where the right caption scores above every other candidate, also "
+        "those that are true, as published in Auto-Comp. A tie is a loss.",
+    ),
+    "chance": (
+        "Chance",
+        "What random guessing reaches: the mean of 1/(1 + number of wrong captions) over the "
+        "items, from the actual counts. A model is better than guessing only if its whole "
+        "interval lies above.",
+    ),
+    "ceiling": (
+        "Ceiling",
+        "What a perfect model reaches if the order of clauses means nothing to it. In paper mode "
+        "the right caption must beat its own reorderings, so the ceiling is below 100%.",
+    ),
+    "interval": (
+        "Interval",
+        "95% confidence interval. Small runs give wide intervals: where two of them overlap "
+        "widely, don't read the difference as real.",
+    ),
+    "credit": (
+        "Credit and ties",
+        "Credit gives a tie at the top its fair share, 1/(number tied). The tie rate says how "
+        "often that happened. A constant scorer has accuracy 0, 100% ties, and credit equal to "
+        "chance.",
+    ),
+    "difference": (
+        "Effect of context",
+        "Accuracy in the contextual track minus accuracy in the minimal one, in percentage "
+        "points, on the paired set and over the candidates that are false in both. Above zero: "
+        "context helps.",
+    ),
+    "shift": (
+        "Filter shift",
+        "How far the checks bent the mix of labels and objects away from the target. Total "
+        "variation is half the sum of absolute differences of the shares: 0 is the same mix, 1 "
+        "nothing in common.",
+    ),
+    "null": (
+        "Null band, excess",
+        "Small samples differ from the target by luck alone. The band shows how far; the excess "
+        "is how far the value lies outside of it. Inside the band, no shift was found.",
+    ),
+    "order": (
+        "Mention order",
+        "The rank correlation of the order in which the caption mentions the objects with where "
+        "they stand in the picture. In the attribute tasks it must be near 0, or Swap could be "
+        "solved by reading the picture from left to right.",
+    ),
+    "calibration": (
+        "Calibration of the checks",
+        "Images with a known fault are put through the checks. Caught: the share that was "
+        "rejected, with its lower bound. Accepted: the share of faultless images that passed.",
+    ),
+    "accepted_faulty": (
+        "Faulty among the accepted",
+        "What the calibration implies at this run's fault rate: the share of the accepted images "
+        "that are wrong all the same. It is the noise in every accuracy of this report.",
+    ),
+}
+
+FAMILY_DEFINITIONS = {
+    "swap": "swap",
+    "confusion": "confusion",
+    "confusion_no_count": "confusion_no_count",
+    "vary_color": "vary",
+    "vary_object": "vary",
+}
+
+
+def title_of(benchmark: str) -> str:
+    """Return a benchmark's name for people: ``Color, N=2``."""
+    if benchmark not in BENCHMARKS:
+        return benchmark
+    known = BENCHMARKS[benchmark]
+    return f"{TASK_TITLES[known.task.name]}, N={known.n}"
+
+
+def question_of(benchmark: str) -> str:
+    """Return what a benchmark asks, or ``""``."""
+    if benchmark not in BENCHMARKS:
+        return ""
+    return TASK_QUESTIONS[BENCHMARKS[benchmark].task.name]
+
+
+def verdict_title(failed: str) -> str:
+    """Return a failed check (``presence: count``) in words."""
+    return VERDICTS.get(failed, failed)
+
+
+def plain(name: str) -> str:
+    """Return an identifier as words."""
+    return name.replace("_", " ")

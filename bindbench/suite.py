@@ -1,0 +1,221 @@
+"""Suites and profiles: everything that decides what is built, validated before anything starts.
+
+A profile names the models of each role and their parameters; a suite adds the benchmarks, the
+number of concepts and the seed, and may override any field of its profile.
+"""
+
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+
+from bindbench.errors import UserError, unknown_name
+from bindbench.tasks import BENCHMARKS, Benchmark, get_benchmark
+
+PROFILES = Path(__file__).parent / "profiles"
+Share = Annotated[float, Field(ge=0, le=1)]
+
+
+class Strict(BaseModel):
+    """A frozen model that refuses fields it does not know."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class RoleSettings(Strict):
+    """The model of one role."""
+
+    model: Annotated[str, Field(description="family:name@revision")]
+    options: dict[str, Any] = Field(default_factory=dict, description="parameters of the family")
+    batch_size: Annotated[int, Field(ge=1)] = 16
+
+
+class WriterSettings(RoleSettings):
+    """The writer of contextual captions."""
+
+    attempts: Annotated[int, Field(ge=1, description="captions tried for a concept")] = 3
+
+
+class ValidationSettings(Strict):
+    """Thresholds of the image checks (Auto-Comp, A.6)."""
+
+    background_gray: Annotated[int, Field(ge=0, le=255)] = 190
+    background_share: Share = 0.70
+    label_score: Annotated[Share, Field(description="least score of a right answer")] = 0.5
+
+
+class Bounds(Strict):
+    """The share of samples that may survive a check before the run is stopped."""
+
+    low: Share = 0.0
+    high: Share = 1.0
+
+
+class VocabularySources(Strict):
+    """A built-in name or the path of a YAML file for each vocabulary."""
+
+    objects: str = "objects365"
+    shapes: str = "shapes"
+    colors: str = "colors20"
+    positions: str = "positions4"
+    sizes: str = "sizes3"
+
+
+class Profile(Strict):
+    """A named set of models and parameters."""
+
+    name: str
+    vocabularies: VocabularySources = VocabularySources()
+    writer: WriterSettings
+    generator: RoleSettings
+    detector: RoleSettings
+    judge: RoleSettings
+    scorers: tuple[RoleSettings, ...]
+    validation: ValidationSettings = ValidationSettings()
+    survival: dict[str, Bounds] = Field(
+        default_factory=dict, description="bounds by check: captions, presence, background, label"
+    )
+    shuffle_clauses: bool = Field(
+        True, description="draw the scored minimal caption's clause order apart from the prompt's"
+    )
+    shard_size: Annotated[int, Field(ge=1, description="concepts in a shard")] = 32
+
+    @field_validator("survival")
+    @classmethod
+    def _known_checks(cls, value: dict[str, Bounds]) -> dict[str, Bounds]:
+        for name in value:
+            if name not in SURVIVAL_CHECKS:
+                raise ValueError(f"unknown check {name!r}, known are {', '.join(SURVIVAL_CHECKS)}")
+        return value
+
+
+SURVIVAL_CHECKS = ("captions", "presence", "background", "label")
+
+
+class SuiteFile(Strict):
+    """A suite as its file spells it."""
+
+    name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]*$")]
+    profile: str = "embedded"
+    benchmarks: tuple[str, ...] = tuple(BENCHMARKS)
+    concepts: int | dict[str, int] = 64
+    seed: Annotated[int, Field(ge=0)] = 0
+    counterparts: bool = False
+    replicates: bool = False
+    overrides: dict[str, Any] = Field(default_factory=dict)
+
+
+class Suite(Strict):
+    """A suite with its profile resolved."""
+
+    name: str
+    benchmarks: tuple[str, ...]
+    concepts: dict[str, int]
+    seed: int
+    counterparts: bool
+    replicates: bool
+    profile: Profile
+
+    @property
+    def resolved_benchmarks(self) -> tuple[Benchmark, ...]:
+        """The benchmarks in the suite's order."""
+        return tuple(BENCHMARKS[key] for key in self.benchmarks)
+
+
+def load_suite(source: str, folder: Path = Path("suites")) -> Suite:
+    """Load the suite file ``source``: a path, or the name of a file in ``folder``.
+
+    Raises:
+        UserError: the file is missing or breaks the schema, or names a benchmark, profile or
+            vocabulary that does not exist.
+    """
+    path = Path(source) if source.endswith((".yaml", ".yml")) else folder / f"{source}.yaml"
+    if not path.is_file():
+        if path.parent == folder:
+            raise unknown_name("suite", source, (p.stem for p in folder.glob("*.yaml")))
+        raise UserError(f"Suite file {path} does not exist: give a suite's name or a file's path.")
+    return resolve_suite(read_yaml(path), str(path))
+
+
+def resolve_suite(fields: dict[str, Any], where: str) -> Suite:
+    """Validate a suite's fields and merge its overrides into its profile."""
+    file = parse(SuiteFile, fields, where)
+    if not file.benchmarks:
+        raise UserError(f"{where}: benchmarks is empty: name at least one of {', '.join(BENCHMARKS)}.")
+    keys = tuple(dict.fromkeys(get_benchmark(key).key for key in file.benchmarks))
+    counts = _counts(file, keys, where)
+    profile = parse(
+        Profile, merge(profile_fields(file.profile), file.overrides), f"{where}: overrides"
+    )
+    return Suite(
+        name=file.name,
+        benchmarks=keys,
+        concepts=counts,
+        seed=file.seed,
+        counterparts=file.counterparts,
+        replicates=file.replicates,
+        profile=profile,
+    )
+
+
+def profile_fields(name: str) -> dict[str, Any]:
+    """Return the fields of a built-in profile or of a profile file."""
+    if name.endswith((".yaml", ".yml")):
+        return read_yaml(Path(name))
+    path = PROFILES / f"{name}.yaml"
+    if not path.is_file():
+        raise unknown_name("profile", name, (p.stem for p in PROFILES.glob("*.yaml")))
+    return read_yaml(path)
+
+
+def _counts(file: SuiteFile, keys: tuple[str, ...], where: str) -> dict[str, int]:
+    counts = file.concepts if isinstance(file.concepts, dict) else dict.fromkeys(keys, file.concepts)
+    for key, count in counts.items():
+        get_benchmark(key)
+        if count < 1:
+            raise UserError(f"{where}: concepts of {key} is {count}: it must be at least 1.")
+    missing = [key for key in keys if key not in counts]
+    if missing:
+        raise UserError(f"{where}: concepts has no number for {missing[0]}: add one.")
+    return {key: counts[key] for key in keys}
+
+
+def merge(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
+    """Return ``base`` with the values of ``over``, merged mapping by mapping."""
+    merged = dict(base)
+    for key, value in over.items():
+        old = merged.get(key)
+        merged[key] = merge(old, value) if isinstance(old, dict) and isinstance(value, dict) else value
+    return merged
+
+
+def read_yaml(path: Path) -> dict[str, Any]:
+    """Read a YAML file that holds a mapping."""
+    try:
+        value = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise UserError(f"{path} does not exist: give the path of a YAML file.") from None
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        mark = getattr(error, "problem_mark", None)
+        line = f" at line {mark.line + 1}" if mark else ""
+        raise UserError(f"{path} is not YAML{line}: {getattr(error, 'problem', error)}.") from None
+    if not isinstance(value, dict):
+        raise UserError(f"{path} holds no mapping: write 'field: value' lines.")
+    return value
+
+
+M = TypeVar("M", bound=BaseModel)
+
+
+def parse(model: type[M], fields: dict[str, Any], where: str) -> M:
+    """Validate ``fields`` against a pydantic model; the first fault becomes one sentence."""
+    try:
+        return model.model_validate(fields)
+    except ValidationError as error:
+        fault = error.errors()[0]
+        field = ".".join(map(str, fault["loc"])) or "file"
+        if fault["type"] == "extra_forbidden":
+            raise unknown_name("field", field, model.model_fields, where) from None
+        value = "" if fault["type"] == "missing" else f" is {fault['input']!r}"
+        raise UserError(f"{where}: {field}{value}: {fault['msg']}.") from None

@@ -1,0 +1,45 @@
+"""The presence check: does every object of the concept stand in the image, and nothing else?"""
+
+from collections.abc import Sequence
+
+from bindbench.concepts import Concept
+from bindbench.models.base import Detection
+from bindbench.vocabulary import Lexicon
+
+MISSING, COUNT, EXTRA = "missing", "count", "extra"
+
+
+def presence_verdict(
+    concept: Concept, detections: Sequence[Detection], lexicon: Lexicon
+) -> tuple[str, list[int]]:
+    """Check the number of instances of each object (Auto-Comp, section 3, validation).
+
+    Every object must be found exactly once; one of which a pair is spoken ("a pair of gloves")
+    may show as one instance or as two.
+
+    Args:
+        concept: what the image should hold.
+        detections: what a detector found when asked for the concept's objects.
+        lexicon: says which nouns are pairs.
+
+    Returns:
+        The verdict: ``pass``; ``missing``: an object was not found; ``count``: one was found too
+        often; ``extra``: something was found that the concept does not hold (only detectors that
+        report more than they were asked for can tell). And for each object of the concept the
+        index of its detection (the strongest one), -1 if it was not found.
+    """
+    nouns = lexicon.nouns(concept.task)
+    found = {
+        name: [k for k, detection in enumerate(detections) if detection.name == name]
+        for name in concept.objects
+    }
+    matched = [
+        max(found[name], key=lambda k: detections[k].score, default=-1) for name in concept.objects
+    ]
+    if -1 in matched:
+        return MISSING, matched
+    if any(len(found[name]) > (2 if nouns[name].number == "pair" else 1) for name in found):
+        return COUNT, matched
+    if any(detection.name not in found for detection in detections):
+        return EXTRA, matched
+    return "pass", matched

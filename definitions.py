@@ -1,0 +1,44 @@
+"""The code location of BindBench: loads, merges and applies policy."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from dagster import Definitions, in_process_executor, load_assets_from_modules
+
+from assets import concepts, evaluation, images
+from assets.checks import asset_checks
+from assets.jobs import jobs
+from resources.bench import BenchResource, EngineResource, StoreResource
+from resources.bench import default_store, default_workers
+from resources.roles import (
+    DetectorResource,
+    GeneratorResource,
+    JudgeResource,
+    ScorersResource,
+    WriterResource,
+)
+from resources.suite import current_suite
+from sensors.models import suite_models
+
+profile = current_suite().profile
+
+defs = Definitions(
+    assets=load_assets_from_modules([concepts, images, evaluation]),
+    asset_checks=asset_checks,
+    jobs=jobs,
+    sensors=[suite_models],
+    executor=in_process_executor,  # the engine has worker processes of its own
+    resources={
+        "bench": BenchResource(
+            store=StoreResource(root=default_store()),
+            engine=EngineResource(workers=default_workers()),
+        ),
+        "writer": WriterResource.of(profile.writer),
+        "generator": GeneratorResource.of(profile.generator),
+        "detector": DetectorResource.of(profile.detector),
+        "judge": JudgeResource.of(profile.judge),
+        "scorers": ScorersResource(models=[s.model_dump() for s in profile.scorers]),
+    },
+)

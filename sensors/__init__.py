@@ -1,0 +1,1 @@
+"""What starts runs and adds partitions by itself."""

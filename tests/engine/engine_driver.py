@@ -1,0 +1,12 @@
+"""A script that keeps two workers busy until it dies: ``python engine_driver.py FOLDER``."""
+
+import sys
+from pathlib import Path
+
+from engine_samples import write_pid_and_sleep
+
+from bindbench.engine.local import LocalEngine
+
+if __name__ == "__main__":
+    paths = [Path(sys.argv[1]) / f"pid{i}" for i in range(2)]
+    LocalEngine(2).map(write_pid_and_sleep, paths, lambda index, result: None)

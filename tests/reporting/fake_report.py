@@ -1,0 +1,226 @@
+"""A report's data in realistic shapes and sizes, from a seed: pictures of simple shapes."""
+
+import io
+
+import numpy as np
+from PIL import Image, ImageDraw
+
+from bindbench.reporting.data import (
+    CHECKS,
+    MEASURES,
+    GallerySample,
+    GalleryTrack,
+    Negative,
+    ReportData,
+)
+from bindbench.tasks import BENCHMARKS, TRACKS
+
+MODELS = ("check:constant", "check:random", "check:oracle", "nano:clip", "nano:negclip")
+SKILL = {"check:constant": -1.0, "check:random": 0.0, "check:oracle": 1.0}
+CHANCES = {
+    ("swap", 2): 1 / 2,
+    ("swap", 3): 1 / 6,
+    ("confusion", 2): 1 / 16,
+    ("confusion", 3): 1 / 729,
+    ("confusion_no_count", 2): 1 / 4,
+    ("confusion_no_count", 3): 1 / 36,
+    ("vary_color", 1): 1 / 20,
+    ("vary_object", 1): 1 / 60,
+}
+NOUNS = ("cup", "chair", "ball", "lamp", "book", "clock")
+COLORS = {
+    "red": (200, 40, 40), "blue": (40, 80, 200), "green": (40, 150, 70),
+    "yellow": (230, 200, 40), "purple": (130, 50, 160), "orange": (240, 130, 30),
+}  # fmt: skip
+FAULTS = ("dropped", "doubled", "replaced", "leaked", "exchanged", "borderline")
+
+
+def scene(rng: np.random.Generator, n: int, colors: list[str], plain: bool, size: int = 128):
+    """Return a noisy picture of n shapes (uint8) and their boxes."""
+    wide = 4 * size
+    image = Image.new("RGB", (wide, wide), (244, 244, 243) if plain else (205, 196, 180))
+    draw = ImageDraw.Draw(image)
+    if not plain:
+        draw.rectangle((0, int(0.62 * wide), wide, wide), fill=(130, 105, 80))
+        draw.rectangle((int(0.7 * wide), 30, wide - 40, int(0.4 * wide)), fill=(170, 200, 225))
+    boxes = []
+    for i in range(n):
+        side = wide * rng.uniform(0.2, 0.28)
+        left = wide * (0.06 + i * 0.9 / n + rng.uniform(0, 0.05))
+        top = wide * rng.uniform(0.42, 0.58)
+        box = (left, top, left + side, top + side)
+        draw.ellipse((left, top + 0.85 * side, left + 1.15 * side, top + 1.1 * side), (185,) * 3)
+        shape = (draw.ellipse, draw.rectangle, draw.rounded_rectangle)[int(rng.integers(3))]
+        shape(box, fill=COLORS[colors[i]])
+        boxes.append([value / 4 for value in box])
+    pixels = np.asarray(image.resize((size, size), Image.Resampling.LANCZOS), dtype=np.float64)
+    noisy = np.clip(pixels + rng.normal(0, 3, pixels.shape), 0, 255)
+    return noisy.astype(np.uint8), boxes
+
+
+def png(pixels: np.ndarray) -> bytes:
+    out = io.BytesIO()
+    Image.fromarray(pixels).save(out, "PNG")
+    return out.getvalue()
+
+
+def families(n: int) -> tuple[str, ...]:
+    return ("vary_color", "vary_object") if n == 1 else ("swap", "confusion", "confusion_no_count")
+
+
+def score_rows(rng: np.random.Generator) -> list[dict]:
+    rows = []
+    for model in MODELS:
+        for key, benchmark in BENCHMARKS.items():
+            for family in families(benchmark.n):
+                for semantics in ("strict", "paper"):
+                    rows += _tracks(rng, model, key, benchmark.n, family, semantics)
+    return rows
+
+
+def _tracks(rng, model, key, n, family, semantics) -> list[dict]:
+    chance = CHANCES[family, n]
+    attribute = BENCHMARKS[key].task.axis == "attribute"
+    ceiling = 1 / (2 if n == 2 else 6) if semantics == "paper" and attribute and n > 1 else None
+    rows, values = [], []
+    for subset in ("all", "paired"):
+        for track in TRACKS:
+            skill = SKILL.get(model, rng.uniform(0.02, 0.5))
+            top = ceiling if ceiling is not None else 1.0
+            p = 0.0 if skill < 0 else min(chance + skill * (1 - chance), top)
+            items = int(rng.integers(30, 60))
+            wins = rng.binomial(items, p) / items
+            values.append(wins)
+            width = 1.96 * np.sqrt(max(wins * (1 - wins), 0.02) / items)
+            rows.append(
+                _score(model, key, track, subset, family, semantics) | {
+                    "n_items": items, "n_excluded": int(rng.integers(0, 3)), "accuracy": wins,
+                    "low": max(0.0, wins - width), "high": min(1.0, wins + width),
+                    "credit": chance if skill < 0 else wins, "tie_rate": float(skill < 0),
+                    "chance": chance, "ceiling": ceiling,
+                }
+            )  # fmt: skip
+    effect = values[3] - values[2]
+    rows.append(
+        _score(model, key, "difference", "paired", family, semantics) | {
+            "n_items": 31, "n_excluded": 0, "accuracy": effect, "low": effect - 0.12,
+            "high": effect + 0.12, "credit": None, "tie_rate": None, "chance": None,
+            "ceiling": None,
+        }
+    )  # fmt: skip
+    return rows
+
+
+def _score(model, key, track, subset, family, semantics) -> dict:
+    return {
+        "model": model, "benchmark": key, "track": track, "set": subset,
+        "family": family, "semantics": semantics,
+    }  # fmt: skip
+
+
+def survival_rows(rng: np.random.Generator) -> list[dict]:
+    rows = []
+    for key in BENCHMARKS:
+        for track in TRACKS:
+            reached = total = 64
+            for check in CHECKS:
+                if check == "background" and track == "contextual":
+                    continue
+                passed = int(rng.binomial(reached, 0.85)) if check != "accepted" else reached
+                base = total if check == "accepted" else reached
+                share = passed / base
+                rows.append({
+                    "benchmark": key, "track": track, "check": check, "reached": base,
+                    "passed": passed, "total": total, "share_of_reached": share,
+                    "share_of_all": passed / total, "low": max(0.0, share - 0.09),
+                    "high": min(1.0, share + 0.07),
+                })  # fmt: skip
+                reached = passed
+    return rows
+
+
+def shift_rows(rng: np.random.Generator) -> list[dict]:
+    rows = []
+    for key in BENCHMARKS:
+        for track in TRACKS:
+            for measure in MEASURES:
+                low = rng.uniform(0.08, 0.3)
+                value = low + rng.uniform(-0.02, 0.15)
+                rows.append({
+                    "benchmark": key, "track": track, "measure": measure, "value": value,
+                    "null_low": low, "null_high": low + 0.1, "sampled": low + 0.04,
+                    "excess": max(0.0, value - low - 0.1),
+                })  # fmt: skip
+    return rows
+
+
+def sample(rng: np.random.Generator, key: str) -> GallerySample:
+    n = BENCHMARKS[key].n
+    nouns = [str(x) for x in rng.choice(NOUNS, n, replace=False)]
+    colors = [str(x) for x in rng.choice(list(COLORS), n, replace=False)]
+    text = " and ".join(f"a {c} {o}" for c, o in zip(colors, nouns, strict=True))
+    swapped = " and ".join(f"a {c} {o}" for c, o in zip(colors[::-1], nouns, strict=True))
+    same = " and ".join(f"a {colors[0]} {o}" for o in nouns)
+    tracks = []
+    for track in TRACKS:
+        plain = track == "minimal"
+        pixels, boxes = scene(rng, n, colors, plain)
+        verdicts = {"captions": "pass", "presence": "pass", "label": "pass"}
+        verdicts["background"] = "pass" if plain else "not_run"
+        reason, fate = "", rng.random()
+        if fate < 0.12:
+            verdicts |= {"presence": "missing", "label": "not_run"}
+            reason = f"No {nouns[0]} was found."
+        elif fate < 0.25:
+            verdicts |= {"label": "label"}
+            reason = f"{nouns[-1]}: brown, not {colors[-1]}"
+        where = "" if plain else ", next to a window in a quiet room"
+        tracks.append(
+            GalleryTrack(
+                track=track, caption=f"{text.capitalize()}{where}.", accepted=not reason,
+                image=png(pixels), width=128, height=128, boxes=boxes, names=nouns,
+                verdicts=verdicts, reason=reason,
+                negatives=(
+                    Negative(swapped.capitalize() + where + ".", "swap"),
+                    Negative(same.capitalize() + where + ".", "confusion"),
+                ) if n > 1 and not reason else (),
+            )
+        )  # fmt: skip
+    return GallerySample(key, text, tracks, concept_id=f"{rng.integers(1 << 30):08x}")
+
+
+def fake_report(seed: int = 0, samples: int = 6) -> ReportData:
+    """Return a report of nine benchmarks and five models."""
+    rng = np.random.default_rng(seed)
+    cells = [(key, track) for key in BENCHMARKS for track in TRACKS]
+    names = [(key, family) for key, b in BENCHMARKS.items() for family in families(b.n)]
+    return ReportData(
+        title="embedded",
+        settings={"seed": seed, "concepts": 64, "generator": {"model": "mitsuba:icons"}},
+        survival=survival_rows(rng),
+        shift=shift_rows(rng),
+        leaderboard=score_rows(rng),
+        semantics_shares=[
+            {"benchmark": k, "family": f, "true": 0.04, "false": 0.9, "undecided": 0.06}
+            for k, f in names
+        ],
+        order=[
+            {"benchmark": k, "track": t, "axis": axis, "correlation": rng.uniform(-0.2, 0.2),
+             "low": -0.25, "high": 0.22, "n": 52}
+            for k, t in cells for axis in ("x position", "y_position")
+        ],
+        calibration=[
+            {"benchmark": k, "track": t, "fault": fault, "n": 200, "caught": 190, "share": 0.95,
+             "low": 0.91}
+            for k, t in cells for fault in FAULTS
+        ],
+        fault_free=[
+            {"benchmark": k, "track": t, "n": 200, "accepted": 193, "share": 0.965, "low": 0.93}
+            for k, t in cells
+        ],
+        accepted_faulty=[
+            {"benchmark": k, "track": t, "share": 0.021, "low": 0.012, "high": 0.04}
+            for k, t in cells
+        ],
+        gallery=[sample(rng, key) for key in BENCHMARKS for _ in range(samples)],
+    )  # fmt: skip
