@@ -7,7 +7,7 @@ distinct things, so one mentioned too often is false by counting alone.
 """
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -65,6 +65,7 @@ class _Words:
 
     @classmethod
     def of(cls, names: tuple[str, ...], vocabulary: Vocabulary) -> "_Words":
+        """Compare the words of a concept by their vocabulary."""
         same = _matrix(names, lambda a, b: a == b or vocabulary.are_synonyms(a, b))
         broader = _matrix(names, vocabulary.is_broader)
         covers = tuple(
@@ -74,15 +75,20 @@ class _Words:
         return cls(same, covers)
 
 
-def _matrix(names: tuple[str, ...], holds) -> Matrix:
-    return tuple(tuple(bool(holds(a, b)) for b in names) for a in names)
+def _matrix(names: tuple[str, ...], holds: Callable[[str, str], bool]) -> Matrix:
+    return tuple(tuple(holds(a, b) for b in names) for a in names)
 
 
 def _readings(mentions: tuple[int, ...], allowed: Matrix) -> Iterator[tuple[int, ...]]:
     """Yield the ways to take each mention for a different thing that its word is right of."""
     for things in itertools.permutations(range(len(mentions))):
-        if all(allowed[word][thing] for word, thing in zip(mentions, things, strict=True)):
+        if _fit(mentions, things, allowed):
             yield things
+
+
+def _fit(words: tuple[int, ...], things: tuple[int, ...], allowed: Matrix) -> bool:
+    """Return whether every word is right of its thing."""
+    return all(allowed[word][thing] for word, thing in zip(words, things, strict=True))
 
 
 def _arrays(pairs: list[tuple[int, int]]) -> Labelled:
@@ -118,15 +124,10 @@ def _judge_pairs(
     mentioned: tuple[int, ...], said: tuple[int, ...], objects: _Words, labels: _Words
 ) -> tuple[int, int]:
     """Label one candidate; the scene's i-th thing has object i and label i."""
-
-    def fits(things: tuple[int, ...], words: _Words, matrix: str) -> bool:
-        chosen = getattr(words, matrix)
-        return all(chosen[word][thing] for word, thing in zip(said, things, strict=True))
-
-    if any(fits(things, labels, "same") for things in _readings(mentioned, objects.same)):
+    if any(_fit(said, things, labels.same) for things in _readings(mentioned, objects.same)):
         return TRUE, NONE
     readings = list(_readings(mentioned, objects.covers))
-    if any(fits(things, labels, "covers") for things in readings):
+    if any(_fit(said, things, labels.covers) for things in readings):
         return UNDECIDED, BROADER
     return FALSE, PAIRING if readings else COUNT
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from bindbench.errors import UserError
 from bindbench.permutation import arrangements, unrank
-from bindbench.relations import chain, contradicts, scene_facts, senses
+from bindbench.relations import Sense, chain, contradicts, scene_facts, senses
 from bindbench.tasks import Benchmark
 from bindbench.vocabulary import Lexicon
 
@@ -95,7 +95,7 @@ class SceneSpace:
         return _digits(members, len(self.nouns)) * self._n_states + state
 
     @cached_property
-    def _senses(self):
+    def _senses(self) -> list[Sense]:
         known = senses(getattr(self.lexicon, self.benchmark.task.label_role))
         return [known[word] for word in self.words]
 

@@ -69,7 +69,7 @@ class _Text:
         return Slot(kind, position, start, end)
 
 
-def read(text: str, concept: Concept, lexicon: Lexicon) -> _Text:
+def _read(text: str, concept: Concept, lexicon: Lexicon) -> _Text:
     """Find the nouns and the task's labels that a text mentions."""
     index = mention_index(lexicon)
     tokens = tokenize(text)
@@ -84,35 +84,30 @@ def find_slots(text: str, concept: Concept, lexicon: Lexicon) -> Spans:
     Reasons: ``missing_object``, ``repeated_object``, ``missing_label``, ``wrong_order``,
     ``missing_relation``, ``unclear_subject``, ``determiner``.
     """
-    said = read(text, concept, lexicon)
+    said = _read(text, concept, lexicon)
     found = _pairs(said, concept) if concept.task.axis == "attribute" else _links(said, concept)
     if isinstance(found, str):
         return _refuse(found)
     objects, labels = found
     heads = labels if concept.task.axis == "attribute" else objects
-    determiners = [
-        _determiner(said, head, _noun(concept, position, lexicon))
-        for position, head in enumerate(heads)
-    ]
-    if None in determiners:
-        return _refuse("determiner")
     slots = [said.slot("object", p, m) for p, m in enumerate(objects)]
     slots += [said.slot("label", p, m) for p, m in enumerate(labels)]
     phrases = []
-    for position, (start, end) in enumerate(filter(None, determiners)):
+    for position, head in enumerate(heads):
+        noun = lexicon.nouns(concept.task)[concept.objects[position]]
+        determiner = _determiner(said, head, noun)
+        if determiner is None:
+            return _refuse("determiner")
+        start, end = determiner
         if text[start:end].lower() not in grammar.DEFINITE:
             slots.append(Slot("det", position, start, end))
-        plural = grammar.is_plural(_noun(concept, position, lexicon), text[start:end])
+        plural = grammar.is_plural(noun, text[start:end])
         phrases.append(_Phrase(position, start, slots[position].end, plural))
     slots += _verbs(text, phrases)
-    claimed = {i for m in (*objects, *labels) for i in range(m.first, m.last + 1)}
     # An empty determiner begins where its label does, and comes first.
     slots.sort(key=lambda slot: (slot.start, slot.end))
+    claimed = {i for m in (*objects, *labels) for i in range(m.first, m.last + 1)}
     return Spans(tuple(slots), "", frozenset(claimed))
-
-
-def _noun(concept: Concept, position: int, lexicon: Lexicon) -> Noun:
-    return lexicon.nouns(concept.task)[concept.objects[position]]
 
 
 def _pairs(said: _Text, concept: Concept) -> tuple[list[Mention], list[Mention]] | str:

@@ -81,13 +81,13 @@ def _check_counts(task: Task, objects: Sequence[str], labels: Sequence[str]) -> 
     if len(objects) not in task.complexities:
         allowed = ", ".join(map(str, task.complexities))
         raise UserError(
-            f"Task {task.name} was given {len(objects)} objects: it is defined for {allowed}."
+            f"The number of objects for task {task.name} is {len(objects)}: give one of {allowed}."
         )
     needed = len(objects) if task.axis == "attribute" else len(objects) - 1
     if len(labels) != needed:
         raise UserError(
-            f"Task {task.name} was given {len(labels)} labels: {len(objects)} objects need "
-            f"{needed}."
+            f"The number of labels for task {task.name} is {len(labels)}: "
+            f"{len(objects)} objects need {needed}."
         )
 
 

@@ -107,10 +107,20 @@ def list_options(arguments: list[str]) -> list[str]:
     return out
 
 
+class Plain(logging.Formatter):
+    """Shows a record as the library wrote it, without what Dagster adds for its own log."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the message."""
+        meta = getattr(record, "dagster_meta", None)
+        return str(meta["orig_message"]) if meta else super().format(record)
+
+
 def main() -> None:
     """Run the command; a user's mistake is one sentence and exit code 2."""
     handler = RichHandler(show_time=False, show_level=False, show_path=False, markup=False)
-    logging.basicConfig(level=logging.WARNING, format="%(message)s", handlers=[handler])
+    handler.setFormatter(Plain("%(message)s"))
+    logging.basicConfig(level=logging.WARNING, handlers=[handler])
     logging.getLogger("bindbench").setLevel(logging.INFO)
     try:
         app(args=list_options(sys.argv[1:]))

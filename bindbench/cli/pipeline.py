@@ -181,14 +181,15 @@ def failures(result: "ExecuteInProcessResult") -> list[str]:
             error = event.step_failure_data.error
             while error and error.cause:
                 error = error.cause
-            lines.append((error.message if error else "a step failed").strip())
+            if error and error.cls_name == "DagsterAssetCheckFailedError":
+                continue  # the check itself says more, below
+            message = error.message if error else "a step failed"
+            lines.append(message.split("Traceback")[0].strip().split(": ", 1)[-1])
     for check in result.get_asset_check_evaluations():
         if not check.passed:
-            failed = check.metadata.get("failed")
-            lines.append(
-                f"check {check.check_name} of {check.asset_key.to_user_string()} failed: "
-                f"{failed.value if failed else ''}"
-            )
+            reasons = "; ".join(check.metadata["failed"].value)  # type: ignore[arg-type]
+            asset = check.asset_key.to_user_string()
+            lines.append(f"check {check.check_name} of {asset} failed: {reasons}")
     return lines
 
 

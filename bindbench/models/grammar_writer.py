@@ -25,8 +25,11 @@ class GrammarWriter:
         return [self._write(c, seed) for c, seed in zip(concepts, seeds, strict=True)]
 
     def _write(self, concept: Concept, seed: int) -> str:
-        frame = draw_frame(concept, np.random.default_rng([seed]))
+        frame = _draw(self._shapes(concept), concept, np.random.default_rng([seed]))
         return grammar.capitalize(_WORD.sub(lambda match: self._word(match, concept), frame))
+
+    def _shapes(self, concept: Concept) -> Sequence[str]:
+        return shapes(concept.task.axis, concept.n)
 
     def _word(self, match: re.Match[str], concept: Concept) -> str:
         """Return what stands for ``<0>``, ``<v0:is>`` or ``<r0>``."""
@@ -42,17 +45,19 @@ class GrammarWriter:
         return f"{grammar.indefinite(noun)} {noun.name}"
 
 
-def draw_frame(concept: Concept, rng: np.random.Generator) -> str:
+def _draw(options: Sequence[str], concept: Concept, rng: np.random.Generator) -> str:
     """Draw a sentence shape and its places, moments and turns of phrase; words stay open."""
-    options = shapes(concept.task.axis, concept.n)
 
     def choose(match: re.Match[str]) -> str:
         kind = match["kind"]
         pool = {"place": PLACES, "moment": MOMENTS}.get(kind.lower())
         if pool is None:
             pool = SAYINGS[concept.task.label_role][kind]
-        chosen = pool[rng.integers(len(pool))]
-        chosen = chosen.replace("<v:", f"<v{match['position']}:")
+        chosen = _pick(pool, rng).replace("<v:", f"<v{match['position']}:")
         return grammar.capitalize(chosen) if kind[0].isupper() else chosen
 
-    return _CHOICE.sub(choose, options[rng.integers(len(options))])
+    return _CHOICE.sub(choose, _pick(options, rng))
+
+
+def _pick(options: Sequence[str], rng: np.random.Generator) -> str:
+    return options[int(rng.integers(len(options)))]

@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 import torch
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
+from safetensors.torch import save as to_bytes
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -148,7 +149,7 @@ def save(trained: Trained, folder: Path, **facts: Any) -> None:
         name: value.half().contiguous() if value.is_floating_point() else value
         for name, value in trained.network.state_dict().items()
     }
-    save_file(state, str(folder / "model.safetensors"))
+    (folder / "model.safetensors").write_bytes(to_bytes(state))
     config = {
         "nouns": trained.nouns,
         "colors": trained.colors,

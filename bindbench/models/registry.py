@@ -88,7 +88,7 @@ def _pixel_detector(name: ModelName, options: NoOptions, lexicon: Lexicon) -> An
 def _pixel_judge(name: ModelName, options: NoOptions, lexicon: Lexicon) -> Any:
     from bindbench.models.pixel_judge import PixelJudge
 
-    return PixelJudge()
+    return PixelJudge(lexicon)
 
 
 def _check(name: ModelName, options: NoOptions, lexicon: Lexicon) -> Any:

@@ -1,5 +1,6 @@
 """Great Expectations behind one function. Importing it takes seconds: see ``quality.expect``."""
 
+import functools
 import logging
 import os
 from collections.abc import Sequence
@@ -9,21 +10,26 @@ os.environ["GX_ANALYTICS_ENABLED"] = "false"
 
 import great_expectations as gx
 import pandas as pd
+from great_expectations.core.batch_definition import BatchDefinition
 from great_expectations.data_context.types.base import ProgressBarsConfig
 
 if TYPE_CHECKING:
     from bindbench.pipeline.quality import Limit
 
-logging.getLogger("great_expectations").setLevel(logging.WARNING)
+logging.getLogger("great_expectations.data_context.types.base").setLevel(logging.WARNING)
+
+
+@functools.cache
+def _frames() -> BatchDefinition:
+    """Return this process's definition of a frame to validate; making one costs a folder."""
+    context = gx.get_context(mode="ephemeral")
+    context.variables.progress_bars = ProgressBarsConfig(globally=False)
+    asset = context.data_sources.add_pandas("rows").add_dataframe_asset("frame")
+    return asset.add_batch_definition_whole_dataframe("all")
 
 
 def failures(frame: pd.DataFrame, limits: Sequence["Limit"]) -> list[str]:
     """Return one sentence for each limit that some value of its column breaks."""
-    context = gx.get_context(mode="ephemeral")
-    context.variables.progress_bars = ProgressBarsConfig(globally=False)
-    source = context.data_sources.add_pandas("rows")
-    asset = source.add_dataframe_asset("frame")
-    batch = asset.add_batch_definition_whole_dataframe("all").get_batch({"dataframe": frame})
     suite = gx.ExpectationSuite(
         name="limits",
         expectations=[
@@ -35,7 +41,7 @@ def failures(frame: pd.DataFrame, limits: Sequence["Limit"]) -> list[str]:
             for limit in limits
         ],
     )
-    outcome = batch.validate(suite)
+    outcome = _frames().get_batch({"dataframe": frame}).validate(suite)
     return [_sentence(result) for result in outcome.results if not bool(result.success)]
 
 

@@ -18,6 +18,10 @@ from bindbench.tasks import TRACKS
 
 NAME = "leaderboard"
 CODE_VERSION = "1"
+MEASURED = (
+    *("accuracy", "low", "high", "wide_low", "wide_high"),
+    *("credit", "tie_rate", "chance"),
+)
 MODES: tuple[Mode, ...] = ("strict", "paper")
 SCHEMA = pa.schema(
     [
@@ -32,6 +36,8 @@ SCHEMA = pa.schema(
         ("accuracy", pa.float64()),
         ("low", pa.float64()),
         ("high", pa.float64()),
+        ("wide_low", pa.float64()),
+        ("wide_high", pa.float64()),
         ("credit", pa.float64()),
         ("tie_rate", pa.float64()),
         ("chance", pa.float64()),
@@ -94,8 +100,8 @@ def _measures(accuracy: Accuracy, mode: Mode) -> dict[str, Any]:
     if not accuracy.n_items:
         return counts
     ceiling = accuracy.ceiling if mode == "paper" and accuracy.ceiling < 1 else None
-    names = ("accuracy", "low", "high", "credit", "tie_rate", "chance")
-    return counts | {name: getattr(accuracy, name) for name in names} | {"ceiling": ceiling}
+    columns = {name: getattr(accuracy, name) for name in MEASURED}
+    return counts | columns | {"ceiling": ceiling}
 
 
 def _differences(
@@ -107,7 +113,7 @@ def _differences(
     for family, subset in contextual.subsets.items():
         for mode in MODES:
             found = compare_tracks(*items, mode, subset, seed)
-            if found.n_items:
+            if found:
                 yield {"family": family, "semantics": mode} | _difference(found)
 
 

@@ -5,11 +5,10 @@ from functools import cached_property
 
 import numpy as np
 
-from bindbench.analysis.accuracy import Items, pack, pad
+from bindbench.analysis.accuracy import Items, design_of, pack, pad
 from bindbench.analysis.paired import in_concept_order
-from bindbench.candidates import candidate_space
+from bindbench.candidates import candidate_families, candidate_space
 from bindbench.concepts import Concept
-from bindbench.candidates import candidate_families
 from bindbench.semantics import COUNT
 from bindbench.storage.store import Artifact
 from bindbench.tasks import Benchmark, Track, get_benchmark
@@ -51,7 +50,7 @@ class ScoredSet:
             self.items.scores[keep],
             self.items.semantics[keep],
             self.items.dtype,
-            self.items.scenes[keep],
+            self.items.design.take(keep),
         )
         return ScoredSet(
             self.benchmark,
@@ -95,7 +94,7 @@ def scored_set(
         [np.asarray(found[row["index"]]["scores"]) for row in rows],
         semantics,
         dtype,
-        [row["scene_id"] for row in rows],
+        design_of(*([row[name] for row in rows] for name in ("scene_id", "objects", "labels"))),
     )
     places = [
         np.column_stack([np.asarray(row["centers"]) * [1, -1], np.asarray(row["areas"])])

@@ -40,7 +40,8 @@ class Camera:
         z = points[:, 2] - self.height
         depth = self.distance + points[:, 1] * cos - z * sin
         scale = self.distance / depth / WINDOW
-        return np.stack([0.5 + points[:, 0] * scale, 0.5 + (z * cos + points[:, 1] * sin) * scale], 1)
+        right, up = points[:, 0], z * cos + points[:, 1] * sin
+        return np.stack([0.5 + right * scale, 0.5 + up * scale], 1)
 
 
 def turned(points: np.ndarray, degrees: float) -> np.ndarray:

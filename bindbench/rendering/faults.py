@@ -25,9 +25,7 @@ class Fault:
 
     def applies(self, concept: Concept, track: Track) -> bool:
         """Whether an image of this concept and track can have the fault."""
-        return (
-            concept.task_name in self.tasks and concept.n >= self.min_n and track in self.tracks
-        )
+        return concept.task_name in self.tasks and concept.n >= self.min_n and track in self.tracks
 
 
 FAULTS: dict[str, Fault] = {

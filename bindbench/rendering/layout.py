@@ -130,17 +130,34 @@ def _shelf_height(
 
 
 def _lifts(
-    extents: list[Extent], demands: tuple[Demand, ...], rng: np.random.Generator
-) -> list[float] | None:
-    """Heights of plinths that bring a vertical offset near the threshold."""
+    levels: tuple[int, ...],
+    raised: tuple[bool, bool],
+    extents: list[Extent],
+    demands: tuple[Demand, ...],
+    rng: np.random.Generator,
+) -> list[float]:
+    """Heights of plinths that turn a row's order of heights round or bring about an offset.
+
+    Args:
+        levels: who stands on the shelf.
+        raised: whether, on each level, the lower objects are raised above the taller ones.
+        extents: of the objects.
+        demands: those on vertical offsets near the threshold or of zero need plinths too.
+        rng: draws the offsets.
+    """
     lifts = [0.0] * len(extents)
+    for level in (0, 1):
+        members = [k for k, at in enumerate(levels) if at == level]
+        if raised[level] and members:
+            highest = max(extents[k].middle[1] for k in members)
+            for k in members:
+                lifts[k] = 2 * (highest - extents[k].middle[1])
     for d in demands:
-        if d.axis == "vertical" and d.how == "near":
+        if d.axis == "vertical" and d.how != "clear":
             up, down = (d.first, d.second) if d.direction > 0 else (d.second, d.first)
-            lift = float(rng.uniform(*NEAR)) + extents[down].middle[1] - extents[up].middle[1]
-            if lift < 0:
-                return None
-            lifts[up] = lift
+            offset = float(rng.uniform(*NEAR)) if d.how == "near" else 0.0
+            lift = offset + extents[down].middle[1] - extents[up].middle[1]
+            lifts[up if lift > 0 else down] = abs(lift)
     return lifts
 
 
@@ -175,12 +192,13 @@ def place(
     levels = _levels(len(extents), demands, rng)
     if levels is None:
         return None
+    raised = (False, False)
+    if any(d.axis == "size" for d in demands):  # else the larger ones' centres would lie higher
+        raised = (bool(rng.random() < 0.5), bool(rng.random() < 0.5))
     shrink = 1.0
     for _ in range(4):  # the gaps do not shrink with the objects, so once may not be enough
         sized = [e.scaled(shrink) for e in extents]
-        lifts = _lifts(sized, demands, rng)
-        if lifts is None:
-            return None
+        lifts = _lifts(levels, raised, sized, demands, rng)
         shelf = _shelf_height(levels, sized, lifts, demands, rng) if any(levels) else 0.0
         tops = [
             shelf * level + lift + e.top
@@ -203,9 +221,7 @@ def place(
             if row is None:
                 return None
             u |= row
-        feet = tuple(
-            (u[k], floor + shelf * levels[k] + lifts[k]) for k in range(len(extents))
-        )
+        feet = tuple((u[k], floor + shelf * levels[k] + lifts[k]) for k in range(len(extents)))
         centres = np.array([foot + np.array(e.middle) for foot, e in zip(feet, sized, strict=True)])
         if offsets_hold(centres, demands):
             return Placement(feet, levels, floor, shelf, tuple(lifts), shrink)

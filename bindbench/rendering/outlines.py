@@ -11,11 +11,12 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
-import shapely
 from fontTools.pens.basePen import BasePen
 from fontTools.ttLib import TTFont
 from shapely import affinity
 from shapely.geometry import MultiPolygon, Polygon
+from shapely.geometry.base import BaseGeometry
+from shapely.geometry.polygon import orient
 
 from bindbench.errors import UserError, unknown_name
 
@@ -23,6 +24,7 @@ CURVE_STEPS = 6  # straight pieces for each curve of a glyph
 SIMPLIFY = 0.004  # of the longest side: at most half a pixel even at 128 px
 THIN = 0.45  # below this share of filled area an outline's strokes are thickened
 MAX_GROWTH = 0.03  # of the longest side
+LEAST_PART = 2e-4  # area of a part that is kept, longest side 1
 
 
 class _ContourPen(BasePen):
@@ -53,7 +55,8 @@ class _ContourPen(BasePen):
 
 
 @cache
-def _font() -> tuple[TTFont, dict[str, str]]:
+def _font() -> tuple[TTFont, dict[int, str], dict[str, str]]:
+    """The font, its glyphs by code point, and the code points (hexadecimal) by icon name."""
     spec = importlib.util.find_spec("qtawesome")
     folder = Path(spec.origin).parent / "fonts" if spec and spec.origin else Path("fonts")
     fonts = sorted(folder.glob("materialdesignicons6-webfont-[0-9]*.ttf"))
@@ -64,22 +67,29 @@ def _font() -> tuple[TTFont, dict[str, str]]:
             "whose folder 'fonts' holds materialdesignicons6-webfont-*.ttf."
         )
     logging.getLogger("fontTools").setLevel(logging.ERROR)  # it warns of the font's old time stamps
-    return TTFont(fonts[-1]), json.loads(maps[-1].read_text())
+    font = TTFont(fonts[-1])
+    return font, font["cmap"].getBestCmap() or {}, json.loads(maps[-1].read_text())
 
 
-def _normalised(shape: Polygon | MultiPolygon) -> Polygon | MultiPolygon:
+def _polygons(shape: BaseGeometry) -> MultiPolygon:
+    """The polygons of a geometry; points and lines are dropped."""
+    parts = getattr(shape, "geoms", [shape])
+    return MultiPolygon([part for part in parts if isinstance(part, Polygon) and part.area > 0])
+
+
+def _normalised(shape: MultiPolygon) -> MultiPolygon:
     left, bottom, right, top = shape.bounds
     moved = affinity.translate(shape, -(left + right) / 2, -bottom)
     scale = 1 / max(right - left, top - bottom)
     return affinity.scale(moved, scale, scale, origin=(0, 0))
 
 
-def _thickened(shape: Polygon | MultiPolygon) -> Polygon | MultiPolygon:
+def _thickened(shape: MultiPolygon) -> MultiPolygon:
     """Thicken thin strokes, so that an object a few dozen pixels wide stays recognisable."""
     left, bottom, right, top = shape.bounds
     fill = shape.area / ((right - left) * (top - bottom))
     growth = MAX_GROWTH * min(max((THIN - fill) / THIN, 0) * 2, 1)
-    return _normalised(shape.buffer(growth)) if growth > 0 else shape
+    return _normalised(_polygons(shape.buffer(growth))) if growth > 0 else shape
 
 
 @cache
@@ -89,17 +99,15 @@ def icon_outline(icon: str) -> MultiPolygon:
     Raises:
         UserError: the font has no icon of this name.
     """
-    font, names = _font()
+    font, glyph_names, names = _font()
     if icon not in names:
         raise unknown_name("icon", icon, names, "the font Material Design Icons")
     glyphs = font.getGlyphSet()
     pen = _ContourPen(glyphs)
-    glyphs[font.getBestCmap()[int(names[icon], 16)]].draw(pen)
-    shape = Polygon()
+    glyphs[glyph_names[int(names[icon], 16)]].draw(pen)
+    shape = MultiPolygon()
     for contour in pen.contours:
-        if len(contour) >= 3:
-            shape = shape.symmetric_difference(Polygon(contour).buffer(0))
-    shape = _thickened(_normalised(shape)).simplify(SIMPLIFY)
-    parts = shape.geoms if isinstance(shape, MultiPolygon) else [shape]
-    kept = [shapely.geometry.polygon.orient(p) for p in parts if p.area > 2e-4]
-    return MultiPolygon(kept)
+        if len(contour) >= 3:  # a contour inside another is a hole
+            shape = _polygons(shape.symmetric_difference(_polygons(Polygon(contour).buffer(0))))
+    shape = _polygons(_thickened(_normalised(shape)).simplify(SIMPLIFY))
+    return MultiPolygon([orient(part) for part in shape.geoms if part.area > LEAST_PART])

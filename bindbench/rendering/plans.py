@@ -112,9 +112,7 @@ def _still_right(drawn: Noun, right: Noun, nouns: Vocabulary[Noun]) -> bool:
 def _lookalikes(right: Noun, candidates: list[Noun]) -> list[Noun]:
     """Candidates that are listed as close, and the most similar silhouettes."""
     mesh = mesh_of(right)
-    by_likeness = sorted(
-        candidates, key=lambda noun: (-similarity(mesh, mesh_of(noun)), noun.name)
-    )
+    by_likeness = sorted(candidates, key=lambda noun: (-similarity(mesh, mesh_of(noun)), noun.name))
     close = [n for n in candidates if n.name in right.close or right.name in n.close]
     return close + [noun for noun in by_likeness[:NEIGHBOURS] if noun not in close]
 
@@ -168,7 +166,9 @@ def _fits_two_levels(n: int, demands: list[Demand]) -> bool:
     )
 
 
-def _wrong_links(n: int, link: int, demands: list[Demand], rng: np.random.Generator) -> list[Demand]:
+def _wrong_links(
+    n: int, link: int, demands: list[Demand], rng: np.random.Generator
+) -> list[Demand]:
     """Make a link wrong: the opposite order, or now and then the other axis of the picture.
 
     Where that would need three levels ("above" twice), every link is turned round.
@@ -274,7 +274,10 @@ def make_plan(
         else:
             changed = _wrong_links(concept.n, link, demands, rng)
             drawn = sorted((d for d in changed if d.how == "clear"), key=lambda d: d.first)
-            relations = tuple(_name_of(d, lexicon.labels(concept.task)) for d in drawn)
+            relations = tuple(
+                label if d in demands else _name_of(d, lexicon.labels(concept.task))
+                for label, d in zip(concept.labels, drawn, strict=True)
+            )
         closed = _closure(changed)
     elif fault == "background":
         backdrop = ("tinted", "dark", "patterned")[int(rng.integers(3))]

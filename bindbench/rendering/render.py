@@ -60,20 +60,19 @@ def _reflectance(block: Block) -> dict[str, Any]:
 
 def _shape(block: Block, turn: float) -> dict[str, Any]:
     low, high = np.array(block.low), np.array(block.high)
-    middle, half = (low + high) / 2, (high - low) / 2
+    middle = (low + high) / 2
+    a, b, c = (float(v) for v in (high - low) / 2)
     world = _to_world().rotate([0, 0, 1], turn).translate(middle.tolist())
     if block.shape == "ground":
-        kind, world = "rectangle", world.scale([float(half[0]), float(half[1]), 1.0])
+        kind, world = "rectangle", world.scale([a, b, 1.0])
     elif block.shape == "panel":
-        kind, world = "rectangle", world.rotate([1, 0, 0], 90).scale([float(half[0]), float(half[2]), 1.0])
+        kind, world = "rectangle", world.rotate([1, 0, 0], 90).scale([a, c, 1.0])
     elif block.shape == "ball":
-        kind, world = "sphere", world.scale(float(half[0]))
+        kind, world = "sphere", world.scale(a)
     elif block.shape == "post":
-        kind = "cylinder"
-        world = world.translate([0.0, 0.0, -float(half[2])])
-        world = world.scale([float(half[0]), float(half[1]), float(2 * half[2])])
+        kind, world = "cylinder", world.translate([0.0, 0.0, -c]).scale([a, b, 2 * c])
     else:
-        kind, world = "cube", world.scale(half.tolist())
+        kind, world = "cube", world.scale([a, b, c])
     shape: dict[str, Any] = {"type": kind, "to_world": world}
     bsdf = {"type": "diffuse", "reflectance": _reflectance(block)}
     return shape | {"bsdf": {"type": "twosided", "bsdf": bsdf} if kind == "cylinder" else bsdf}
@@ -164,9 +163,7 @@ def _description(scene: Scene, lexicon: Lexicon, resolution: int, samples: int) 
     room = _room(scene, lexicon)
     camera = scene.camera
     seed = scene.seed % 2**31
-    view = _to_world().look_at(
-        origin=list(camera.origin), target=list(camera.target), up=[0, 0, 1]
-    )
+    view = _to_world().look_at(origin=list(camera.origin), target=list(camera.target), up=[0, 0, 1])
     description: dict[str, Any] = {
         "type": "scene",
         "integrator": {"type": "path", "max_depth": MAX_DEPTH},
@@ -201,7 +198,7 @@ def _description(scene: Scene, lexicon: Lexicon, resolution: int, samples: int) 
 def _instances(loaded: Any) -> np.ndarray:
     """Which item each pixel's centre region shows, from the shape that one ray meets."""
     integrator = mi.load_dict({"type": "aov", "aovs": "index:shape_index"})
-    film = mi.render(loaded, integrator=integrator, spp=1, seed=0)
+    film = mi.render(loaded, integrator=integrator, spp=1, seed=mi.UInt32(0))
     indices = np.array(film)[:, :, -1].round().astype(int)
     table = np.zeros(len(loaded.shapes()) + 2, np.int16)
     for k, shape in enumerate(loaded.shapes()):
@@ -230,6 +227,6 @@ def render_scene(
     description = _description(scene, lexicon, resolution, samples)
     # load_dict would merge meshes of equal material and lose their ids
     loaded = mi.load_dict(description, optimize=False)
-    film = mi.render(loaded, seed=scene.seed % 2**31)
+    film = mi.render(loaded, seed=mi.UInt32(scene.seed % 2**31))
     rgb = mi.Bitmap(film).convert(mi.Bitmap.PixelFormat.RGB, mi.Struct.Type.UInt8, True)
     return Rendering(np.array(rgb), _instances(loaded) if instances else None)

@@ -349,7 +349,7 @@ def minimal_room(scene: Scene) -> Room:
     rng = np.random.default_rng([_STREAM, scene.seed, 0])
     tint = 1 + _uniform(rng, -0.02, 0.02) * np.array([1.0, 0.0, -1.0])
     ambient = _uniform(rng, 0.78, 0.84)
-    white = _uniform(rng, 0.71, 0.75)
+    white = _uniform(rng, 0.75, 0.79)
     if scene.backdrop == "plain":
         blocks = [Block("ground", (-60, -60, 0), (60, 60, 0), _rgb(white * tint))]
     else:

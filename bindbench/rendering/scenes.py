@@ -35,7 +35,7 @@ AREA_RATIO = 2.0  # of a decided order of size; the judges' threshold is 1.5
 SIDE_RATIO = 1.3
 NEAR_RATIO = (1.3, 1.7)  # of areas, about the threshold
 ATTEMPTS = 400  # at each least size
-RELAXED = (1.0, 0.9, 0.8, 0.65)  # factors of the least size, tried in turn
+RELAXED = (1.0, 0.9, 0.8, 0.65, 0.5, 0.35)  # factors of the least size, tried in turn
 CLUTTER_SIDES = (0.2, 0.27)
 
 
@@ -195,9 +195,10 @@ def _supports(
     ]
     upper = [corners[k] for k, level in enumerate(placement.levels) if level]
     if upper:
-        (left, front, _), (right, back, _) = np.concatenate(upper).min(0), np.concatenate(
-            upper
-        ).max(0)
+        (left, front, _), (right, back, _) = (
+            np.concatenate(upper).min(0),
+            np.concatenate(upper).max(0),
+        )
         low = (float(left) - 0.1, float(front) - 0.02, shelf_z - PLANK * WINDOW)
         supports.append(Support("shelf", low, (float(right) + 0.1, float(back) + 0.15, shelf_z)))
     for k, lift in enumerate(placement.lifts):
@@ -241,9 +242,7 @@ def _built(
 
 
 def _apart(a: tuple[float, ...], b: tuple[float, ...], gap: float) -> bool:
-    return (
-        a[2] + gap <= b[0] or b[2] + gap <= a[0] or a[3] + gap <= b[1] or b[3] + gap <= a[1]
-    )
+    return a[2] + gap <= b[0] or b[2] + gap <= a[0] or a[3] + gap <= b[1] or b[3] + gap <= a[1]
 
 
 def _within(box: tuple[float, ...], margin: float) -> bool:
@@ -323,7 +322,8 @@ def _in_clutter(
     boxes = [box_of(item, mesh, camera) for item, mesh in zip(items, meshes, strict=True)]
     for support in supports:
         flat = camera.project(support.corners)
-        boxes.append((*map(float, flat.min(0)), *map(float, flat.max(0))))
+        (left, bottom), (right, top) = flat.min(0), flat.max(0)
+        boxes.append((float(left), float(bottom), float(right), float(top)))
     noun, color = plan.nouns[-1], plan.colors[-1]
     for _ in range(80):
         y = float(rng.uniform(0.9, 1.9))

@@ -101,7 +101,8 @@ def _regular(count: int, start: float) -> list[tuple[float, float]]:
 def _star(points: int = 5) -> list[tuple[float, float]]:
     angles = np.pi / 2 + np.pi * np.arange(2 * points) / points
     radii = np.where(np.arange(2 * points) % 2 == 0, 1, 0.45)
-    return [(float(r * np.cos(a)), float(r * np.sin(a))) for r, a in zip(radii, angles, strict=True)]
+    points_of = np.stack([radii * np.cos(angles), radii * np.sin(angles)], 1)
+    return [(float(x), float(z)) for x, z in points_of]
 
 
 def _arch() -> trimesh.Trimesh:
@@ -113,7 +114,8 @@ def _arch() -> trimesh.Trimesh:
 
 def _hemisphere() -> trimesh.Trimesh:
     ball = trimesh.creation.icosphere(4, 1)
-    return trimesh.intersections.slice_mesh_plane(ball, [0, 0, 1], [0, 0, 0], cap=True)
+    upper = np.asarray(ball.vertices)
+    return trimesh.PointCloud(upper[upper[:, 2] > -1e-9]).convex_hull
 
 
 def _ellipsoid() -> trimesh.Trimesh:

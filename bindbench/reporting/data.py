@@ -26,6 +26,8 @@ SETS = ("all", "paired")
 FAMILIES = ("swap", "confusion", "confusion_no_count", "vary_color", "vary_object")
 SEMANTICS = ("strict", "paper")
 
+ALL = "all"  # in place of a benchmark, in the rows of a calibration: all benchmarks together
+
 # The columns that each list of rows must have; a row may have more.
 COLUMNS: dict[str, tuple[str, ...]] = {
     # low, high: the interval of share_of_reached. "accepted" is reached by everything.
@@ -33,14 +35,15 @@ COLUMNS: dict[str, tuple[str, ...]] = {
         *("benchmark", "track", "check", "reached", "passed", "total"),
         *("share_of_reached", "share_of_all", "low", "high"),
     ),
-    # sampled: the value among the sampled concepts; excess: how far the value lies outside the
-    # band that sampling alone explains.
+    # sampled: the value among the sampled concepts, before any check; excess: value - sampled.
     "shift": (
         *("benchmark", "track", "measure", "value"),
         *("null_low", "null_high", "sampled", "excess"),
     ),
     # Track "difference": contextual minus minimal on the paired set (Auto-Comp, table 6).
-    # ceiling: the accuracy of a perfect model that ignores the order of clauses; None: no limit.
+    # ceiling: the credit of a perfect model that ignores the order of clauses; None: no limit.
+    # Shown too where given: wide_low and wide_high, the interval beyond these words, and for
+    # differences p_value and detectable, the smallest difference that would have been found.
     "leaderboard": (
         *("model", "benchmark", "track", "set", "family", "semantics", "n_items", "n_excluded"),
         *("accuracy", "low", "high", "credit", "tie_rate", "chance", "ceiling"),
@@ -52,7 +55,8 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     "calibration": ("benchmark", "track", "fault", "n", "caught", "share", "low"),
     # share: accepted / n among images without any fault; low: its lower bound.
     "fault_free": ("benchmark", "track", "n", "accepted", "share", "low"),
-    # share: the faulty images among the accepted ones that the calibration implies.
+    # share: the faulty images among the accepted ones that the calibration implies. Either bound
+    # may be None.
     "accepted_faulty": ("benchmark", "track", "share", "low", "high"),
 }
 

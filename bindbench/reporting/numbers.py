@@ -30,11 +30,27 @@ def interval(low: float | None, high: float | None) -> str:
     return f"{percent(low).rstrip('%')}–{percent(high).rstrip('%')}"
 
 
+def bounds(low: float | None, high: float | None) -> str:
+    """Return the bounds that there are: ``1.2–4.0%``, ``at least 1.2%``, ``at most 4.0%``."""
+    if measured(low) and measured(high):
+        return f"{interval(low, high)}%"
+    if measured(low):
+        return f"at least {percent(low)}"
+    return f"at most {percent(high)}" if measured(high) else ""
+
+
 def points(value: float | None) -> str:
     """Return a difference of two fractions in percentage points, with its sign."""
     if value is None or math.isnan(value):
         return MISSING
     return f"{100 * value:+.1f}".replace("-", "−")
+
+
+def probability(value: float | None) -> str:
+    """Return a p-value with three decimals; a small one is never 0."""
+    if value is None or math.isnan(value):
+        return MISSING
+    return "<0.001" if value < 0.001 else f"{value:.3f}"
 
 
 def decimal(value: float | None, signed: bool = False) -> str:

@@ -78,7 +78,7 @@ def _environment() -> Environment:
         "points": numbers.points,
         "decimal": numbers.decimal,
         "count": numbers.count,
-        "plain": wording.plain,
+        "probability": numbers.probability,
         "png": _png_uri,
         "at": _position,
         "pretty": _pretty,
@@ -89,6 +89,7 @@ def _environment() -> Environment:
         "TRACKS": TRACKS,
         "SCORE_TRACKS": SCORE_TRACKS,
         "interval": numbers.interval,
+        "bounds": numbers.bounds,
         "words": wording,
         "views": views,
         "csv_of": _csv_uri,
@@ -113,7 +114,8 @@ def _pretty(settings: Any) -> str:
 def _csv_uri(rows: Rows, name: str) -> str:
     """Return the rows of one list as a CSV file to download, at full precision."""
     text = io.StringIO()
-    writer = csv.DictWriter(text, COLUMNS[name], extrasaction="ignore", lineterminator="\n")
+    columns = views.distinct((key for row in rows for key in row), COLUMNS[name])
+    writer = csv.DictWriter(text, columns, lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
     return (

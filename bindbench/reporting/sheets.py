@@ -51,7 +51,7 @@ def contact_sheet(
 
 
 def _draw(items: Sequence[SheetItem], columns: int, cell: int) -> Image.Image:
-    font = ImageFont.load_default(max(9, cell // 14))
+    font = ImageFont.load_default(max(9, cell // 13))
     line = int(font.size * 1.3) if isinstance(font, ImageFont.FreeTypeFont) else 12
     columns = max(1, min(columns, len(items)))
     rows = max(1, -(-len(items) // columns))

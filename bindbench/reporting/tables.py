@@ -9,10 +9,11 @@ from rich.text import Text
 
 from bindbench.reporting import views
 from bindbench.reporting.data import SEMANTICS, Rows
-from bindbench.reporting.numbers import MISSING, interval, percent
+from bindbench.reporting.numbers import MISSING, interval, percent, points
 from bindbench.reporting.wording import CHECKS, FAMILIES, TRACKS
 
 _SHORT = {"vary_color": "color", "vary_object": "object"}
+_ONE, _MORE = ("vary_color", "vary_object"), ("swap", "confusion")  # N=1 and above
 _NOTE = "Accuracy in %. strict: only false captions count; paper: all other candidates count."
 
 
@@ -101,17 +102,24 @@ def leaderboard_lines(rows: Rows, track: str = "minimal", subset: str = "all") -
     scores = views.Scores(rows)
     lines: list[tuple[str, ...]] = []
     for key in scores.benchmarks:
-        found = scores.by_model(key, track, subset)
-        shown = [i for i, f in enumerate(scores.families(key)) if f != "confusion_no_count"]
-        modes = [(i, mode) for i in shown for mode in SEMANTICS]
+        families = _ONE if set(_ONE) & set(scores.families(key)) else _MORE
+        modes = [(family, mode) for family in families for mode in SEMANTICS]
+        found = {
+            (model, family): scores.pair(model, key, track, subset, family)
+            for model in scores.models
+            for family in families
+        }
         for name in ("chance", "ceiling"):
-            limits = [views.reference([x.cells[i] for x in found], m, name) for i, m in modes]
+            limits = [
+                views.reference([found[m, family] for m in scores.models], mode, name)
+                for family, mode in modes
+            ]
             if any(limits):
                 lines.append((key, name, *map(_range, limits), ""))
-        for line in found:
-            cells = [getattr(line.cells[i], mode) for i, mode in modes]
+        for model in scores.models:
+            cells = [getattr(found[model, family], mode) for family, mode in modes]
             items = next((str(row["n_items"]) for row in cells if row is not None), MISSING)
-            lines.append((key, line.model, *map(_accuracy, cells), items))
+            lines.append((key, model, *map(_accuracy, cells), items))
     headers = [f"{name} {mode}" for name in ("Swap", "Confusion") for mode in SEMANTICS]
     return Grid(
         _title(track, subset),
@@ -129,7 +137,11 @@ def _title(track: str, subset: str) -> str:
 
 
 def _accuracy(row: views.Row | None) -> str:
-    return MISSING if row is None else percent(row["accuracy"]).rstrip("%")
+    if row is None:
+        return MISSING
+    if row["track"] == "difference":
+        return points(row["accuracy"])
+    return percent(row["accuracy"]).rstrip("%")
 
 
 def _range(found: tuple[float, float] | None) -> str:
@@ -145,8 +157,8 @@ def to_table(grid: Grid) -> Table:
         title=Text(grid.title, "bold"),
         caption=Text(grid.note, "dim"),
         box=SIMPLE_HEAD,
-        collapse_padding=True,
-        pad_edge=False,
+        padding=0,
+        show_edge=False,
     )
     table.title_justify = table.caption_justify = "left"
     for index, header in enumerate(grid.headers):

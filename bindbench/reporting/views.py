@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from bindbench.reporting.data import (
+    ALL,
     CHECKS,
     FAMILIES,
     MEASURES,
@@ -31,15 +32,25 @@ def distinct(names: Iterable[str], first: Sequence[str] = ()) -> list[str]:
 def benchmarks_of(data: ReportData) -> list[str]:
     """Return every benchmark that a report mentions, in the order of the suite."""
     lists = (data.survival, data.shift, data.leaderboard, data.semantics_shares, data.order)
-    calibrated = (data.calibration, data.fault_free, data.accepted_faulty)
-    names = [row["benchmark"] for rows in (*lists, *calibrated) for row in rows]
-    return distinct([*names, *(sample.benchmark for sample in data.gallery)], list(BENCHMARKS))
+    names = [row["benchmark"] for rows in (*lists, *_calibrations(data)) for row in rows]
+    names += [sample.benchmark for sample in data.gallery]
+    return distinct((name for name in names if name != ALL), list(BENCHMARKS))
 
 
 def models_of(rows: Rows) -> list[str]:
     """Return the models as they come, the controls of the machinery last."""
     names = distinct(row["model"] for row in rows)
     return sorted(names, key=lambda name: name in CONTROLS)
+
+
+def calibrated(data: ReportData, benchmarks: str | Sequence[str]) -> bool:
+    """Say whether the checks were calibrated on a benchmark, or on any of several."""
+    wanted = [benchmarks] if isinstance(benchmarks, str) else benchmarks
+    return any(row["benchmark"] in wanted for rows in _calibrations(data) for row in rows)
+
+
+def _calibrations(data: ReportData) -> tuple[Rows, ...]:
+    return data.calibration, data.fault_free, data.accepted_faulty
 
 
 def select(rows: Rows, **wanted: str) -> list[Row]:

@@ -1,5 +1,7 @@
 """The words of the report: names that people read, and what each number means."""
 
+import re
+
 from bindbench.tasks import BENCHMARKS
 
 TASK_TITLES = {
@@ -50,6 +52,7 @@ MEASURES = {
     "objects_below": "Objects below 0.25× of target",
 }
 VERDICTS = {
+    "captions: fail": "Caption not preserved",
     "presence: missing": "Object missing",
     "presence: count": "Wrong count",
     "presence: extra": "Something extra",
@@ -71,6 +74,11 @@ FAULTS = {
     "size": "Wrong size order",
     "borderline": "Borderline geometry",
     "background": "Background not white",
+}
+AXES = {
+    "horizontal": "horizontal position",
+    "vertical": "vertical position",
+    "size": "size in the picture",
 }
 CONTROLS = {
     "check:constant": "Gives every caption the same score. It must come out at 0% with 100% ties.",
@@ -142,13 +150,15 @@ DEFINITIONS: dict[str, tuple[str, str]] = {
     ),
     "ceiling": (
         "Ceiling",
-        "What a perfect model reaches if the order of clauses means nothing to it. In paper mode "
-        "the right caption must beat its own reorderings, so the ceiling is below 100%.",
+        "The credit of a perfect model to which the order of clauses means nothing. In paper mode "
+        "the right caption ties with its own reorderings, which are as true, so the ceiling lies "
+        "below 100%. As ties are losses, the accuracy of such a model is lower still.",
     ),
     "interval": (
         "Interval",
         "95% confidence interval. Small runs give wide intervals: where two of them overlap "
-        "widely, don't read the difference as real.",
+        "widely, don't read the difference as real. The wider interval holds beyond these objects "
+        "and labels: it resamples them too, because they recur across items.",
     ),
     "credit": (
         "Credit and ties",
@@ -160,7 +170,9 @@ DEFINITIONS: dict[str, tuple[str, str]] = {
         "Effect of context",
         "Accuracy in the contextual track minus accuracy in the minimal one, in percentage "
         "points, on the paired set and over the candidates that are false in both. Above zero: "
-        "context helps.",
+        "context helps. p is the chance of such a difference if there were none, not corrected for "
+        "the number of comparisons; the smallest detectable difference is what these items would "
+        "show in four of five tries.",
     ),
     "shift": (
         "Filter shift",
@@ -170,8 +182,9 @@ DEFINITIONS: dict[str, tuple[str, str]] = {
     ),
     "null": (
         "Null band, excess",
-        "Small samples differ from the target by luck alone. The band shows how far; the excess "
-        "is how far the value lies outside of it. Inside the band, no shift was found.",
+        "Small samples differ from the target by luck alone: the band holds 95% of such samples. "
+        "Inside it, no shift was found. The excess is what the checks added: the value minus that "
+        "of the concepts as they were sampled.",
     ),
     "order": (
         "Mention order",
@@ -203,7 +216,7 @@ FAMILY_DEFINITIONS = {
 def title_of(benchmark: str) -> str:
     """Return a benchmark's name for people: ``Color, N=2``."""
     if benchmark not in BENCHMARKS:
-        return benchmark
+        return "All benchmarks" if benchmark == "all" else benchmark
     known = BENCHMARKS[benchmark]
     return f"{TASK_TITLES[known.task.name]}, N={known.n}"
 
@@ -220,6 +233,6 @@ def verdict_title(failed: str) -> str:
     return VERDICTS.get(failed, failed)
 
 
-def plain(name: str) -> str:
-    """Return an identifier as words."""
-    return name.replace("_", " ")
+def reason_text(reason: str) -> str:
+    """Return a reason in words: an identifier (``other_object``) without its underscores."""
+    return reason.replace("_", " ") if re.fullmatch(r"[a-z_]+", reason) else reason

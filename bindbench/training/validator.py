@@ -14,7 +14,14 @@ from torch import nn
 
 from bindbench.models.pixel_network import PixelNetwork, Thresholds, Trained, save
 from bindbench.training.validator_augment import Augmenter, Batch, Palette, Sample, to_linear
-from bindbench.training.validator_data import TRAINING, VALIDATION, Plan, load_samples, prepare
+from bindbench.training.validator_data import (
+    TRAINING,
+    VALIDATION,
+    Plan,
+    embedded_lexicon,
+    load_samples,
+    prepare,
+)
 from bindbench.training.validator_loss import validator_loss
 from bindbench.training.validator_tuning import tune
 from bindbench.vocabulary import Lexicon
@@ -29,14 +36,14 @@ PEAK_RATE = 3e-3
 
 def train_validator(
     out: Path,
-    lexicon: Lexicon,
     *,
-    seed: int = 0,
-    scenes: int = 5500,
-    validation_scenes: int = 900,
-    steps: int = 2800,
-    workers: int = 2,
     cache: Path,
+    lexicon: Lexicon | None = None,
+    seed: int = 0,
+    scenes: int = 6500,
+    validation_scenes: int = 1000,
+    steps: int = 5000,
+    workers: int = 2,
     report: Report = print,
 ) -> Trained:
     """Rebuild the embedded detector and judge from nothing.
@@ -48,19 +55,20 @@ def train_validator(
     Args:
         out: folder for ``model.safetensors`` and ``config.json``; a checkpoint is written there
             every 200 steps, with the default thresholds.
-        lexicon: its objects and shapes are the nouns, its colors the colors to learn.
+        cache: folder for the rendered scenes.
+        lexicon: its drawable objects and shapes are the nouns and its colors the colors to learn;
+            None: the words of the embedded suite.
         seed: seed of the scenes, of the first weights and of the augmentation.
         scenes: number of training scenes.
         validation_scenes: number of further scenes on which the thresholds are chosen.
         steps: number of training steps, of 32 scenes each.
         workers: processes that render.
-        cache: folder for the rendered scenes.
         report: takes one line of progress.
 
     Raises:
         UserError: a noun without a mesh, or a folder that can't be written.
     """
-    plan = Plan(lexicon, seed)
+    plan = Plan(lexicon or embedded_lexicon(), seed)
     prepare(plan, TRAINING, scenes, cache, workers, report)
     prepare(plan, VALIDATION, validation_scenes, cache, workers, report)
     samples = load_samples(plan, TRAINING, scenes, cache)

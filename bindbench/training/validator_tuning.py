@@ -1,7 +1,7 @@
 """Choosing the validator's thresholds on scenes that neither training nor calibration sees."""
 
 import itertools
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -144,6 +144,12 @@ def tune(
     report(f"thresholds: {best[1]}")
     for name, rate in best[2].items():
         report(f"validation: {name} {rate:.3f}")
+    verdicts = Counter(
+        verdict_of(case, trained, judge, plan.lexicon, best[1])
+        for case in cases
+        if case.spec.fault is None
+    )
+    report(f"validation: fault-free scenes by verdict: {dict(verdicts.most_common())}")
     return best[1], best[2]
 
 

@@ -33,5 +33,6 @@ def test_what_calibration_implies_and_its_bound():
     accepted = np.array([True] * 380 + [False] * 20 + [True] * 20 + [False] * 380)
     value, bound = implied_faulty(calibrate(faults, accepted), {"dropped": 0.5, "never": 0.0})
     assert value == pytest.approx(0.05)
-    assert 0.05 < bound < 0.08
+    lower = stats.binomtest(380, 400, alternative="greater").proportion_ci(0.95).low
+    assert bound == pytest.approx(1 - lower)  # f (1 - s) / (f (1 - s) + f s), s = c = lower
     assert implied_faulty(calibrate(faults, accepted), {"leaked": 0.1}) == (None, None)

@@ -44,6 +44,15 @@ def test_families_by_hand():
     assert repeated.wins.value == 2 / 4
 
 
+def test_items_without_anything_to_beat_are_no_errors():
+    families = family_errors(
+        items_of([*SCORES, SCORES[1]], [*SEMANTICS, [TRUE] * 4]), FAMILIES, NAMES
+    )
+    assert [row.errors for row in families] == pytest.approx([4 / 3, 5 / 3])
+    assert sum(row.share for row in families) == pytest.approx(1)
+    assert families[0].wins.n == 4
+
+
 def test_a_constant_scorer_errs_as_chance_does():
     families = family_errors(items_of(np.ones((6, 4)), [SEMANTICS[0]] * 6), FAMILIES, NAMES)
     assert [row.share for row in families] == pytest.approx([1 / 3, 2 / 3])

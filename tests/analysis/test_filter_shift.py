@@ -50,6 +50,8 @@ def test_shares_and_excess_by_hand():
 def test_the_bounds_of_within_belong_to_it():
     result = shift(["a"] * 3 + ["b"], [], ["a", "b"], seed=0)  # 1.5 and 0.5 times the target
     assert (result.within, result.below) == (1, 0)
+    quarter = shift(["a"] + ["b"] * 5 + ["c"] * 5 + ["d"] * 5, [], list("abcd"), seed=0)
+    assert quarter.below == 0  # exactly 0.25 times is not below
 
 
 def test_pairs_join_each_object_with_its_label():

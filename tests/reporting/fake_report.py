@@ -207,7 +207,7 @@ def fake_report(seed: int = 0, samples: int = 6) -> ReportData:
         order=[
             {"benchmark": k, "track": t, "axis": axis, "correlation": rng.uniform(-0.2, 0.2),
              "low": -0.25, "high": 0.22, "n": 52}
-            for k, t in cells for axis in ("x position", "y_position")
+            for k, t in cells for axis in ("horizontal", "vertical")
         ],
         calibration=[
             {"benchmark": k, "track": t, "fault": fault, "n": 200, "caught": 190, "share": 0.95,
@@ -219,7 +219,7 @@ def fake_report(seed: int = 0, samples: int = 6) -> ReportData:
             for k, t in cells
         ],
         accepted_faulty=[
-            {"benchmark": k, "track": t, "share": 0.021, "low": 0.012, "high": 0.04}
+            {"benchmark": k, "track": t, "share": 0.021, "low": None, "high": 0.04}
             for k, t in cells
         ],
         gallery=[sample(rng, key) for key in BENCHMARKS for _ in range(samples)],

@@ -1,0 +1,16 @@
+import pytest
+
+from bindbench.vocabulary import Lexicon, load_lexicon
+
+
+@pytest.fixture(scope="session")
+def lexicon() -> Lexicon:
+    return load_lexicon(
+        {
+            "objects": "objects_embedded",
+            "shapes": "shapes",
+            "colors": "colors20",
+            "positions": "positions4",
+            "sizes": "sizes3",
+        }
+    )

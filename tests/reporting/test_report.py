@@ -1,0 +1,281 @@
+import base64
+import csv
+import dataclasses
+import hashlib
+import io
+import os
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from fake_report import fake_report
+
+from bindbench.reporting.data import COLUMNS, GallerySample, GalleryTrack, Negative, ReportData
+from bindbench.reporting.numbers import percent, points
+from bindbench.reporting.report import render_report
+
+VOID = {"meta", "img", "input", "br", "link"}
+HOSTILE = "<script>alert('x')</script>\"><img src=x onerror=alert(1)>"
+
+
+class Page(HTMLParser):
+    """Elements, table rows (texts and data-values of the cells) and the ids of a page."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.rows: list[list[tuple[str, str | None]]] = []
+        self.open: list[str] = []
+        self.cell: list[str] | None = None
+        self.feed(text)
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+        if tag == "tr":
+            self.rows.append([])
+        if tag in ("td", "th"):
+            self.cell, self.value = [], dict(attrs).get("data-value")
+
+    def handle_endtag(self, tag):
+        if tag in VOID:
+            return
+        assert self.open.pop() == tag, f"{tag} closes another element"
+        if tag in ("td", "th") and self.cell is not None:
+            self.rows[-1].append((" ".join("".join(self.cell).split()), self.value))
+            self.cell = None
+
+    def handle_data(self, data):
+        if self.cell is not None:
+            self.cell.append(data)
+
+    def all(self, tag: str) -> list[dict[str, str | None]]:
+        return [attributes for name, attributes in self.elements if name == tag]
+
+
+@pytest.fixture(scope="module")
+def data() -> ReportData:
+    return fake_report(samples=2)
+
+
+@pytest.fixture(scope="module")
+def pages(data) -> dict[str, str]:
+    return render_report(data)
+
+
+@pytest.fixture(scope="module")
+def parsed(pages) -> dict[str, Page]:
+    return {name: Page(text) for name, text in pages.items()}
+
+
+def score(**values):
+    row = dict.fromkeys(COLUMNS["leaderboard"])
+    row |= {"model": "m:1", "benchmark": "color-n2", "track": "minimal", "set": "all"}
+    row |= {"family": "swap", "semantics": "strict", "n_items": 10, "n_excluded": 0}
+    return row | values
+
+
+def test_there_is_a_page_for_each_benchmark_and_model(pages):
+    assert len(pages) == 1 + 9 + 5
+    assert {"index.html", "benchmark-color-n1.html", "model-nano-clip.html"} <= set(pages)
+
+
+def test_equal_data_gives_equal_bytes_in_any_process(data, pages):
+    assert render_report(dataclasses.replace(data, title=data.title)) == pages
+    code = (
+        "import hashlib; from fake_report import fake_report;"
+        "from bindbench.reporting.report import render_report;"
+        "pages = render_report(fake_report(samples=2));"
+        "print(hashlib.sha256(repr(pages).encode()).hexdigest())"
+    )
+    environment = os.environ | {"PYTHONHASHSEED": "7"}
+    here = Path(__file__).parent
+    run = subprocess.run(
+        [sys.executable, "-c", code], cwd=here, env=environment, capture_output=True, text=True
+    )
+    assert run.stdout.strip() == hashlib.sha256(repr(pages).encode()).hexdigest(), run.stderr
+
+
+def test_nothing_is_loaded_from_anywhere(parsed, pages):
+    for page in parsed.values():
+        sources = [attributes.get("src") for _, attributes in page.elements]
+        assert all(source is None or source.startswith("data:image/png") for source in sources)
+        assert page.all("link") == []
+    assert not any("http://" in text or "https://" in text for text in pages.values())
+
+
+def test_every_link_leads_somewhere(parsed):
+    ids = {
+        name: {a["id"] for _, a in page.elements if a.get("id")} for name, page in parsed.items()
+    }
+    for name, page in parsed.items():
+        for attributes in page.all("a"):
+            href = attributes["href"] or ""
+            if href.startswith("data:"):
+                continue
+            target, _, anchor = href.partition("#")
+            assert (target or name) in parsed, href
+            assert not anchor or anchor in ids[target or name], href
+
+
+def test_pages_are_accessible(parsed):
+    for page in parsed.values():
+        assert all(image.get("alt") for image in page.all("img"))
+        assert all(header.get("scope") for header in page.all("th"))
+        ids = [a["id"] for _, a in page.elements if a.get("id")]
+        assert len(ids) == len(set(ids))
+        pictures = [a for _, a in page.elements if a.get("role") == "img"]
+        assert all(picture.get("aria-label") for picture in pictures)
+        assert page.all("html")[0]["lang"] == "en"
+
+
+def test_hostile_text_is_only_text():
+    track = GalleryTrack(
+        "minimal", HOSTILE, False, b"png", 8, 8, [(0, 0, 4, 4)], [HOSTILE],
+        {"presence": HOSTILE}, HOSTILE, [Negative(HOSTILE, HOSTILE)],
+    )  # fmt: skip
+    data = ReportData(
+        HOSTILE,
+        settings={HOSTILE: HOSTILE},
+        leaderboard=[score(model=HOSTILE, accuracy=0.5)],
+        gallery=[GallerySample("color-n2", HOSTILE, [track])],
+    )
+    for name, text in render_report(data).items():
+        assert re.fullmatch(r"[A-Za-z0-9._-]+", name)
+        page = Page(text)
+        assert len(page.all("script")) == 1
+        assert not [a for _, a in page.elements for key in a if key.startswith("on")]
+        assert not [image for image in page.all("img") if image["src"] == "x"]
+        assert "<script>alert" not in text
+
+
+def test_every_row_of_the_leaderboard_is_shown_as_it_is(data, parsed):
+    for model in ("nano:clip", "check:constant"):
+        page = parsed[f"model-{model.replace(':', '-')}.html"]
+        rows = [row for row in page.rows if len(row) == 17][1:]
+        wanted = [row for row in data.leaderboard if row["model"] == model]
+        assert len(rows) == len(wanted) > 0
+        for cells, row in zip(rows, wanted, strict=True):
+            shown = points if row["track"] == "difference" else percent
+            assert cells[6][0] == str(row["n_items"])
+            assert cells[8] == (shown(row["accuracy"]), str(row["accuracy"]))
+            assert cells[13][0] == percent(row["chance"])
+            assert cells[14][0] == percent(row["ceiling"])
+
+
+def test_a_benchmark_shows_strict_beside_paper(data, parsed):
+    def at(semantics, family):
+        return next(
+            row["accuracy"]
+            for row in data.leaderboard
+            if (row["model"], row["benchmark"], row["track"], row["set"])
+            == ("nano:clip", "color-n2", "minimal", "all")
+            and (row["semantics"], row["family"]) == (semantics, family)
+        )
+
+    rows = parsed["benchmark-color-n2.html"].rows
+    line = next(row for row in rows if row and row[0][1] == "nano:clip")
+    shown = [float(value or "nan") for _, value in line[1:7]]
+    families = ("swap", "confusion", "confusion_no_count")
+    assert shown == [at(mode, f) for f in families for mode in ("strict", "paper")]
+    assert line[1][0].startswith(percent(shown[0]))
+
+
+def test_survival_is_shown_as_it_is(data, parsed):
+    rows = [row for row in parsed["index.html"].rows if row and row[0][1] == "position-n2"]
+    cells = next(row for row in rows if row[1][1] == "minimal" and len(row) == 7)
+    found = [
+        row for row in data.survival
+        if row["benchmark"] == "position-n2" and row["track"] == "minimal"
+    ]  # fmt: skip
+    for (text, value), row in zip(cells[2:], found, strict=True):
+        assert value == str(row["share_of_reached"])
+        assert text.startswith(percent(row["share_of_reached"]))
+        assert text.endswith(f"{row['passed']} of {row['reached']}")
+
+
+def test_the_rows_can_be_downloaded_at_full_precision(data, parsed):
+    links = [a for a in parsed["index.html"].all("a") if a.get("download") == "leaderboard.csv"]
+    text = base64.b64decode((links[0]["href"] or "").partition("base64,")[2]).decode()
+    rows = list(csv.DictReader(io.StringIO(text)))
+    assert len(rows) == len(data.leaderboard)
+    assert [float(row["accuracy"]) for row in rows] == [r["accuracy"] for r in data.leaderboard]
+    assert {row["ceiling"] for row in rows} > {""}
+
+
+def test_what_is_missing_is_a_dash_and_never_a_zero():
+    scored = [score(accuracy=0.5), score(model="m:2", accuracy=None)]
+    data = ReportData("t", leaderboard=[*scored, score(benchmark="color-n3", accuracy=0.25)])
+    pages = render_report(data)
+    index = Page(pages["index.html"])
+    line = next(row for row in index.rows if row and row[0][0] == "Color, N=2")
+    assert line[3][0].startswith("50.0%")
+    assert line[4] == ("—", "")  # measured, without a number
+    line = next(row for row in index.rows if row and row[0][0] == "Color, N=3")
+    assert line[4] == ("—", "")  # no row at all
+    assert all('title="Not measured"' in text for text in pages.values())
+    assert not [cell for row in index.rows for cell, _ in row if re.search(r"(?<![\d.])0%", cell)]
+
+
+def test_an_empty_report_says_so():
+    pages = render_report(ReportData("nothing"))
+    assert list(pages) == ["index.html"]
+    for words in ("No model has been scored yet.", "No image has been checked yet.", "No samples."):
+        assert words in pages["index.html"]
+
+
+def test_a_row_without_a_column_is_refused():
+    with pytest.raises(ValueError, match="Row 0 of order lacks axis, correlation, low, high, n"):
+        ReportData("t", order=[{"benchmark": "color-n2", "track": "minimal"}])
+
+
+def test_models_of_similar_names_get_pages_of_their_own():
+    names = ["a:x/y", "a:x-y", "A:x-y", "a:b"]
+    pages = render_report(
+        ReportData("t", leaderboard=[score(model=m, accuracy=0.5) for m in names])
+    )
+    files = [name for name in pages if name.startswith("model-")]
+    assert len({name.lower() for name in files}) == 4
+    assert "model-a-b.html" in files
+
+
+def test_rejects_can_be_filtered_by_their_reason(data, parsed):
+    page = parsed["benchmark-color-n2.html"]
+    buttons = [a["data-tag"] for a in page.all("button")]
+    failed = {
+        track.failed
+        for sample in data.gallery
+        for track in sample.tracks
+        if sample.benchmark == "color-n2" and track.failed
+    }
+    assert set(buttons) == {"", "accepted"} | failed
+
+
+def test_a_calibration_of_all_benchmarks_together_stands_on_the_overview(data):
+    rows = [
+        dict(row, benchmark="all", share=0.875)
+        for row in data.calibration
+        if row["benchmark"] == "color-n2" and row["fault"] == "leaked"
+    ]
+    implied = [{"benchmark": "all", "track": "minimal", "share": 0.03, "low": None, "high": 0.06}]
+    pages = render_report(
+        dataclasses.replace(data, calibration=rows, fault_free=[], accepted_faulty=implied)
+    )
+    assert "benchmark-all.html" not in pages
+    lines = [row for row in Page(pages["index.html"]).rows if row and row[0][1] == "leaked"]
+    assert [value for _, value in lines[0][1:]] == ["0.875", "0.875"]
+    assert "at worst, at most 6.0%" in pages["index.html"]
+    assert "index.html#calibration" in pages["benchmark-color-n2.html"]
+
+
+def test_comparisons_show_their_p_and_what_they_could_have_found():
+    row = score(track="difference", set="paired", accuracy=0.1, p_value=1e-9, detectable=0.214)
+    page = Page(render_report(ReportData("t", leaderboard=[row]))["model-m-1.html"])
+    cells = next(row for row in page.rows if len(row) == 17 and row[2][1] == "difference")
+    assert cells[8][0] == "+10.0"
+    assert [text for text, _ in cells[15:]] == ["<0.001", "21.4"]

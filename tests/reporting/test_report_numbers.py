@@ -1,0 +1,47 @@
+import math
+
+import pytest
+
+from bindbench.reporting.numbers import bounds, count, decimal, interval, percent, points
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (None, "—"),
+        (math.nan, "—"),
+        (0.0, "0%"),
+        (1.0, "100%"),
+        (1e-7, "<0.01%"),
+        (1 / 729, "0.14%"),
+        (0.00994, "0.99%"),
+        (0.00996, "1.0%"),
+        (0.5, "50.0%"),
+        (0.9994, "99.9%"),
+        (0.99999, ">99.9%"),
+    ],
+)
+def test_percent(value, text):
+    assert percent(value) == text
+
+
+def test_interval():
+    assert interval(0.412, 0.58) == "41.2–58.0"
+    assert interval(0.0, 1.0) == "0–100"
+    assert interval(None, 0.5) == interval(0.5, math.nan) == ""
+
+
+def test_bounds():
+    assert bounds(0.012, 0.04) == "1.2–4.0%"
+    assert bounds(None, 0.04) == "at most 4.0%"
+    assert bounds(0.95, None) == "at least 95.0%"
+    assert bounds(None, None) == ""
+
+
+def test_signed():
+    assert points(0.123) == "+12.3"
+    assert points(-0.05) == "−5.0"
+    assert points(None) == decimal(None) == count(None) == "—"
+    assert decimal(-0.456, signed=True) == "−0.46"
+    assert decimal(0.456) == "0.46"
+    assert count(1234567) == "1\u2009234\u2009567"

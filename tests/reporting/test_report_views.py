@@ -1,0 +1,58 @@
+from fake_report import fake_report
+
+from bindbench.reporting import views
+from bindbench.reporting.data import GallerySample, GalleryTrack
+
+REJECT = GalleryTrack("minimal", "c", False, verdicts={"presence": "count"})
+ACCEPT = GalleryTrack("contextual", "c", True, verdicts={"presence": "pass"})
+
+
+def row(check, reached):
+    return {"benchmark": "color-n2", "track": "contextual", "check": check, "reached": reached}
+
+
+def test_a_check_that_nothing_reached_did_not_run():
+    steps = dict(views.funnel([row("captions", 4), row("background", 0)], "color-n2", "contextual"))
+    assert list(steps) == ["captions", "presence", "background", "label", "accepted"]
+    assert steps["captions"] is not None
+    assert steps["background"] is None and steps["presence"] is None
+
+
+def test_chance_that_differs_between_models_is_a_range():
+    pairs = [
+        views.Pair({"chance": 0.25}, None),
+        views.Pair({"chance": 0.5}, None),
+        views.Pair({"chance": None}, None),
+    ]
+    assert views.reference(pairs, "strict", "chance") == (0.25, 0.5)
+    assert views.reference(pairs, "paper", "chance") is None
+
+
+def test_a_sample_is_accepted_only_in_both_tracks():
+    both = GallerySample("color-n2", "x", [ACCEPT, ACCEPT])
+    one = GallerySample("color-n2", "x", [REJECT, ACCEPT])
+    assert views.tags(both) == ["accepted"]
+    assert views.tags(one) == ["presence: count"]
+    assert views.tags(GallerySample("color-n2", "x", [])) == ["rejected"]
+    found = [(c.key, c.title, c.count) for c in views.choices([both, one, one])]
+    assert found == [
+        ("", "All", 3),
+        ("accepted", "Accepted in both", 1),
+        ("presence: count", "Wrong count", 2),
+    ]
+
+
+def test_benchmarks_keep_the_order_of_the_suite_and_controls_come_last():
+    data = fake_report(samples=1)
+    assert views.benchmarks_of(data)[:3] == ["color-n1", "color-n2", "color-n3"]
+    models = ["nano:clip", "nano:negclip", "check:constant", "check:random", "check:oracle"]
+    assert views.models_of(data.leaderboard) == models
+
+
+def test_the_weakest_fault_leaves_borderline_geometry_out():
+    rows = [
+        {"benchmark": "b", "track": "t", "fault": fault, "share": share}
+        for fault, share in (("borderline", 0.1), ("dropped", 0.9), ("leaked", 0.8), ("size", None))
+    ]
+    weakest = views.weakest(rows, "b", "t")
+    assert weakest is not None and weakest["fault"] == "leaked"
