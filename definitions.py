@@ -10,8 +10,13 @@ from dagster import Definitions, in_process_executor, load_assets_from_modules
 from assets import concepts, evaluation, images
 from assets.checks import asset_checks
 from assets.jobs import jobs
-from resources.bench import BenchResource, EngineResource, StoreResource
-from resources.bench import default_store, default_workers
+from resources.bench import (
+    BenchResource,
+    EngineResource,
+    StoreResource,
+    default_store,
+    default_workers,
+)
 from resources.roles import (
     DetectorResource,
     GeneratorResource,

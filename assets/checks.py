@@ -6,12 +6,11 @@ from collections.abc import Callable
 from dagster import (
     AssetCheckExecutionContext,
     AssetCheckResult,
-    AssetCheckSeverity,
     AssetChecksDefinition,
+    AssetCheckSeverity,
     AssetsDefinition,
     asset_check,
 )
-
 from dagster_shared.utils.warnings import PreviewWarning
 
 from assets.concepts import captions, concept_set

@@ -1,7 +1,13 @@
 """Scores, what the filters did to the labels, the leaderboard and the report."""
 
-from dagster import AllPartitionMapping, AssetDep, AssetExecutionContext, MaterializeResult, asset
-from dagster import MultiPartitionKey
+from dagster import (
+    AllPartitionMapping,
+    AssetDep,
+    AssetExecutionContext,
+    MaterializeResult,
+    MultiPartitionKey,
+    asset,
+)
 
 from assets.images import images, negatives, paired_set, validated
 from assets.metadata import page, picture, result
@@ -56,8 +62,11 @@ def filter_shift(context: AssetExecutionContext, bench: BenchResource) -> Materi
     kinds={"parquet"},
     code_version=leaderboard_stage.CODE_VERSION,
     deps=[
-        AssetDep(model_scores, partition_mapping=AllPartitionMapping(),
-                 metadata={"allow_missing_partitions": True}),
+        AssetDep(
+            model_scores,
+            partition_mapping=AllPartitionMapping(),
+            metadata={"allow_missing_partitions": True},
+        ),
         AssetDep(negatives, partition_mapping=AllPartitionMapping()),
         AssetDep(paired_set, partition_mapping=AllPartitionMapping()),
     ],
@@ -65,15 +74,21 @@ def filter_shift(context: AssetExecutionContext, bench: BenchResource) -> Materi
 def leaderboard(bench: BenchResource) -> MaterializeResult:
     """Every model's accuracy on every benchmark, with intervals, chance and ceiling."""
     artifact = leaderboard_stage.build(bench.context())
-    return result(artifact, accuracies=picture(pictures.leaderboard_plot(artifact, current_suite().benchmarks[-1])))
+    return result(
+        artifact,
+        accuracies=picture(pictures.leaderboard_plot(artifact, current_suite().benchmarks[-1])),
+    )
 
 
 @asset(
     group_name=GROUP,
     kinds={"html"},
     code_version=report_stage.CODE_VERSION,
-    deps=[leaderboard, AssetDep(filter_shift, partition_mapping=AllPartitionMapping()),
-          AssetDep(validated, partition_mapping=AllPartitionMapping())],
+    deps=[
+        leaderboard,
+        AssetDep(filter_shift, partition_mapping=AllPartitionMapping()),
+        AssetDep(validated, partition_mapping=AllPartitionMapping()),
+    ],
 )
 def report(bench: BenchResource) -> MaterializeResult:
     """The report: survival, filter shift, leaderboard and a gallery, as pages for a browser."""

@@ -78,5 +78,5 @@ def paired_set(context: AssetExecutionContext, bench: BenchResource) -> Material
     deps=[validated],
 )
 def negatives(context: AssetExecutionContext, bench: BenchResource) -> MaterializeResult:
-    """The swap and confusion candidates of each accepted image, labelled true, false or undecided."""
+    """The candidates of each accepted image, each labelled true, false or undecided."""
     return result(negative_stage.build(bench.context(), context.partition_key))

@@ -1,6 +1,10 @@
 """How the assets are partitioned: by benchmark, and by benchmark and model for the scores."""
 
-from dagster import DynamicPartitionsDefinition, MultiPartitionsDefinition, StaticPartitionsDefinition
+from dagster import (
+    DynamicPartitionsDefinition,
+    MultiPartitionsDefinition,
+    StaticPartitionsDefinition,
+)
 
 from resources.suite import current_suite
 

@@ -142,7 +142,9 @@ def resolve_suite(fields: dict[str, Any], where: str) -> Suite:
     """Validate a suite's fields and merge its overrides into its profile."""
     file = parse(SuiteFile, fields, where)
     if not file.benchmarks:
-        raise UserError(f"{where}: benchmarks is empty: name at least one of {', '.join(BENCHMARKS)}.")
+        raise UserError(
+            f"{where}: benchmarks is empty: name at least one of {', '.join(BENCHMARKS)}."
+        )
     keys = tuple(dict.fromkeys(get_benchmark(key).key for key in file.benchmarks))
     counts = _counts(file, keys, where)
     profile = parse(
@@ -170,7 +172,9 @@ def profile_fields(name: str) -> dict[str, Any]:
 
 
 def _counts(file: SuiteFile, keys: tuple[str, ...], where: str) -> dict[str, int]:
-    counts = file.concepts if isinstance(file.concepts, dict) else dict.fromkeys(keys, file.concepts)
+    counts = (
+        file.concepts if isinstance(file.concepts, dict) else dict.fromkeys(keys, file.concepts)
+    )
     for key, count in counts.items():
         get_benchmark(key)
         if count < 1:
@@ -186,7 +190,9 @@ def merge(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
     merged = dict(base)
     for key, value in over.items():
         old = merged.get(key)
-        merged[key] = merge(old, value) if isinstance(old, dict) and isinstance(value, dict) else value
+        merged[key] = (
+            merge(old, value) if isinstance(old, dict) and isinstance(value, dict) else value
+        )
     return merged
 
 

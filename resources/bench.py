@@ -43,7 +43,9 @@ class StoreResource(ConfigurableResource):
 class EngineResource(ConfigurableResource):
     """Where shards are computed."""
 
-    workers: int = Field(description="Worker processes; 1 computes in the step's own process.", ge=1)
+    workers: int = Field(
+        description="Worker processes; 1 computes in the step's own process.", ge=1
+    )
 
     def open(self) -> LocalEngine:
         """Return this process's engine; its workers stay for later steps."""
@@ -55,7 +57,7 @@ class BenchResource(ConfigurableResource):
 
     store: StoreResource
     engine: EngineResource
-    repair: bool = Field(False, description="Recompute shards that were damaged.")
+    repair: bool = Field(default=False, description="Recompute shards that were damaged.")
 
     def context(self, **roles: Any) -> Context:
         """Return the library's context, with the given roles' settings in the suite's profile."""

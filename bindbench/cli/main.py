@@ -3,6 +3,7 @@
 import json
 import logging
 import sys
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -77,7 +78,7 @@ def candidates(
 
 @train.command("validator")
 def train_validator_command(
-    out: Annotated[str, typer.Option(help="Folder for the weights.")] = "validator",
+    out: Annotated[Path, typer.Option(help="Folder for the weights.")] = Path("validator"),
     scenes: Annotated[int | None, typer.Option(help="Rendered training scenes.")] = None,
     steps: Annotated[int | None, typer.Option(help="Training steps.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of scenes and training.")] = 0,
@@ -125,7 +126,9 @@ def main() -> None:
     try:
         app(args=list_options(sys.argv[1:]))
     except UserError as error:
-        Console(stderr=True).print(f"bindbench: {error}", style="red", markup=False, highlight=False)
+        Console(stderr=True).print(
+            f"bindbench: {error}", style="red", markup=False, highlight=False
+        )
         sys.exit(2)
     except KeyboardInterrupt:
         sys.exit(130)

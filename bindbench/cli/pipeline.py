@@ -15,7 +15,7 @@ import yaml
 from rich.console import Console
 
 from bindbench.errors import UserError
-from bindbench.suite import Suite, load_suite, profile_fields, read_yaml, resolve_suite
+from bindbench.suite import Suite, load_suite, read_yaml, resolve_suite
 
 if TYPE_CHECKING:
     from dagster import DagsterInstance, Definitions, ExecuteInProcessResult
@@ -153,7 +153,9 @@ class Runner:
             built = self.job("build_benchmark", key)
             good &= built
             for slug in slugs if built else ():
-                good &= self.job("score_model", MultiPartitionKey({"benchmark": key, "model": slug}))
+                good &= self.job(
+                    "score_model", MultiPartitionKey({"benchmark": key, "model": slug})
+                )
         return self.job("summarize") and good
 
     def job(self, name: str, partition: str | None = None) -> bool:

@@ -10,6 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from pydantic import Field
+
 from bindbench.errors import UserError, unknown_name
 from bindbench.suite import RoleSettings, Strict, VocabularySources, parse
 from bindbench.vocabulary import Lexicon, load_lexicon
@@ -64,7 +66,7 @@ class MitsubaOptions(Strict):
 
     resolution: int = 128
     samples: int = 8
-    faults: dict[str, float] = {}
+    faults: dict[str, float] = Field(default_factory=dict)
 
 
 def _grammar(name: ModelName, options: NoOptions, lexicon: Lexicon) -> Any:
@@ -107,23 +109,45 @@ FAMILIES: dict[tuple[Role, str], Family] = {
     (family.role, family.name): family
     for family in (
         Family(
-            "writer", "grammar", ("scenes",), NoOptions, _grammar,
+            "writer",
+            "grammar",
+            ("scenes",),
+            NoOptions,
+            _grammar,
             summary="a grammar of rooms, places and actions; no model",
         ),
         Family(
-            "generator", "mitsuba", ("icons",), MitsubaOptions, _mitsuba,
+            "generator",
+            "mitsuba",
+            ("icons",),
+            MitsubaOptions,
+            _mitsuba,
             summary="ray-traced primitives and extruded icons",
         ),
         Family(
-            "detector", "pixels", ("validator",), NoOptions, _pixel_detector, _validator_weights,
+            "detector",
+            "pixels",
+            ("validator",),
+            NoOptions,
+            _pixel_detector,
+            _validator_weights,
             summary="the project's small detector for its own renders",
         ),
         Family(
-            "judge", "pixels", ("validator",), NoOptions, _pixel_judge, _validator_weights,
+            "judge",
+            "pixels",
+            ("validator",),
+            NoOptions,
+            _pixel_judge,
+            _validator_weights,
             summary="colors by the same network, relations from boxes and masks",
         ),
         Family(
-            "scorer", "check", ("constant", "random", "oracle"), NoOptions, _check,
+            "scorer",
+            "check",
+            ("constant", "random", "oracle"),
+            NoOptions,
+            _check,
             summary="reference points: no information, chance, and perfect knowledge",
         ),
     )
@@ -161,11 +185,12 @@ def describe(role: Role, settings: RoleSettings) -> dict[str, Any]:
 
 def load(role: Role, settings: RoleSettings, sources: VocabularySources) -> Any:
     """Return the loaded model; a process loads each one once."""
-    return _load(role, settings.model, json.dumps(settings.options, sort_keys=True), sources)
+    options = json.dumps(settings.options, sort_keys=True)
+    return _load(role, settings.model, options, sources.model_dump_json())
 
 
 @functools.lru_cache(maxsize=8)
-def _load(role: Role, model: str, options: str, sources: VocabularySources) -> Any:
+def _load(role: Role, model: str, options: str, sources: str) -> Any:
     settings = RoleSettings(model=model, options=json.loads(options))
     name, family, parsed = resolve(role, settings)
-    return family.load(name, parsed, load_lexicon(sources.model_dump()))
+    return family.load(name, parsed, load_lexicon(json.loads(sources)))

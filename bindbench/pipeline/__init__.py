@@ -1,1 +1,1 @@
-"""The stages of the spine: one file for each asset, each a function from artifacts to an artifact."""
+"""The stages of the spine: one file for each asset, from artifacts to an artifact."""

@@ -101,7 +101,9 @@ def aligned(settings: dict[str, Any], artifacts: Mapping[str, Artifact]) -> list
     """
     counts = {name: len(artifact.shards) for name, artifact in artifacts.items()}
     if len(set(counts.values())) > 1:
-        raise UserError(f"The inputs have different numbers of shards ({counts}): rebuild them all.")
+        raise UserError(
+            f"The inputs have different numbers of shards ({counts}): rebuild them all."
+        )
     return [
         Shard(
             content_id([settings, {k: a.shards[i].sha256 for k, a in artifacts.items()}]),

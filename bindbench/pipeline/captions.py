@@ -12,7 +12,7 @@ from bindbench.captions.slots import Template
 from bindbench.concepts import Concept
 from bindbench.models import registry
 from bindbench.pipeline import concept_set
-from bindbench.pipeline.base import ShardInputs, Context, aligned, strings, suite_lexicon, table
+from bindbench.pipeline.base import Context, ShardInputs, aligned, strings, suite_lexicon, table
 from bindbench.storage.store import Artifact
 from bindbench.suite import Suite
 from bindbench.tasks import get_benchmark

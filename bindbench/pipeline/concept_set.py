@@ -1,17 +1,19 @@
 """The asset ``concept_set``: the scenes that a benchmark asks about."""
 
 import functools
+import json
 from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 
 from bindbench.concepts import Sampled, content_id, sample_concepts
-from bindbench.pipeline.base import Context, strings, suite_lexicon, table
+from bindbench.pipeline.base import Context, strings, table
 from bindbench.storage.datasets import Shard
 from bindbench.storage.store import Artifact
 from bindbench.suite import Suite
 from bindbench.tasks import get_benchmark
+from bindbench.vocabulary import load_lexicon
 
 NAME = "concept_set"
 CODE_VERSION = "1"
@@ -54,22 +56,20 @@ def _row(sampled: Sampled) -> dict[str, Any]:
 
 
 @functools.lru_cache(maxsize=2)
-def _cached(key: str, count: int, seed: int, flags: tuple[bool, bool], sources: Any) -> list[Sampled]:
-    from bindbench.vocabulary import load_lexicon
-
+def _cached(
+    key: str, count: int, seed: int, counterparts: bool, replicates: bool, sources: str
+) -> list[Sampled]:
+    lexicon = load_lexicon(json.loads(sources))
     return sample_concepts(
-        get_benchmark(key),
-        load_lexicon(sources.model_dump()),
-        count,
-        seed,
-        counterparts=flags[0],
-        replicates=flags[1],
+        get_benchmark(key), lexicon, count, seed, counterparts=counterparts, replicates=replicates
     )
 
 
 def _sequence(suite: Suite, key: str) -> list[Sampled]:
+    """Return all concepts of a benchmark, sampled once in a process."""
+    sources = suite.profile.vocabularies.model_dump_json()
     flags = (suite.counterparts, suite.replicates)
-    return _cached(key, suite.concepts[key], suite.seed, flags, suite.profile.vocabularies)
+    return _cached(key, suite.concepts[key], suite.seed, *flags, sources)
 
 
 def build(context: Context, key: str) -> Artifact:

@@ -12,6 +12,9 @@ import great_expectations as gx
 import pandas as pd
 from great_expectations.core.batch_definition import BatchDefinition
 from great_expectations.data_context.types.base import ProgressBarsConfig
+from great_expectations.expectations.core.expect_column_values_to_be_between import (
+    ExpectColumnValuesToBeBetween,
+)
 
 if TYPE_CHECKING:
     from bindbench.pipeline.quality import Limit
@@ -33,7 +36,7 @@ def failures(frame: pd.DataFrame, limits: Sequence["Limit"]) -> list[str]:
     suite = gx.ExpectationSuite(
         name="limits",
         expectations=[
-            gx.expectations.ExpectColumnValuesToBeBetween(
+            ExpectColumnValuesToBeBetween(
                 column=limit.column,
                 min_value=None if limit.low == float("-inf") else limit.low,
                 max_value=None if limit.high == float("inf") else limit.high,

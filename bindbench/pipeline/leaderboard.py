@@ -8,10 +8,12 @@ import pyarrow as pa
 
 from bindbench.analysis.accuracy import Accuracy, Mode, evaluate
 from bindbench.analysis.paired import Comparison, compare_tracks
+from bindbench.analysis.resampling import holm
 from bindbench.models.registry import ModelName
-from bindbench.pipeline import model_scores, negatives, paired_set
+from bindbench.pipeline import concept_set, model_scores, negatives, paired_set
 from bindbench.pipeline.base import UNPARTITIONED, Context, ShardInputs, suite_lexicon, table, whole
 from bindbench.pipeline.scored import ScoredSet, scored_set
+from bindbench.pipeline.winoground import winoground_rows
 from bindbench.storage.store import Artifact
 from bindbench.suite import Suite
 from bindbench.tasks import TRACKS
@@ -56,7 +58,10 @@ class MeasureModels:
 
     def __call__(self, task: ShardInputs) -> pa.Table:
         """Return one row for each model, benchmark, track, set, family and semantics."""
-        return table(list(self._rows(task)), SCHEMA)
+        rows = list(self._rows(task))
+        for mode in MODES:
+            _correct([row for row in rows if row["semantics"] == mode and "p_value" in row])
+        return table(rows, SCHEMA)
 
     def _rows(self, task: ShardInputs) -> Iterator[dict[str, Any]]:
         lexicon = suite_lexicon(self.suite)
@@ -70,14 +75,22 @@ class MeasureModels:
                     yield common | {"track": track, "set": "all"} | row
                 for row in _accuracies(found.only(paired)):
                     yield common | {"track": track, "set": "paired"} | row
+            if self.suite.counterparts:
+                concepts = task.artifacts[f"{concept_set.NAME}/{key}"]
+                for row in winoground_rows(key, concepts, candidates, scores):
+                    yield common | {"track": "minimal", "set": "all"} | row
             minimal, contextual = (found.only(paired) for found in tracks.values())
             for row in _differences(minimal, contextual, self.suite.seed):
                 yield common | {"track": "difference", "set": "paired"} | row
 
 
-def scored_cells(
-    suite: Suite, artifacts: Any
-) -> Iterator[tuple[str, str, Artifact]]:
+def _correct(rows: list[dict[str, Any]]) -> None:
+    """Correct the p-values of one table of differences by Holm's method."""
+    for row, p_value in zip(rows, holm([row["p_value"] for row in rows]), strict=True):
+        row["p_value"] = p_value
+
+
+def scored_cells(suite: Suite, artifacts: Any) -> Iterator[tuple[str, str, Artifact]]:
     """Yield (model, benchmark key, scores) for the cells that exist, in the suite's order."""
     for settings in suite.profile.scorers:
         slug = ModelName.parse(settings.model).slug
@@ -104,9 +117,7 @@ def _measures(accuracy: Accuracy, mode: Mode) -> dict[str, Any]:
     return counts | columns | {"ceiling": ceiling}
 
 
-def _differences(
-    minimal: ScoredSet, contextual: ScoredSet, seed: int
-) -> Iterator[dict[str, Any]]:
+def _differences(minimal: ScoredSet, contextual: ScoredSet, seed: int) -> Iterator[dict[str, Any]]:
     if not len(minimal.items):
         return
     items = minimal.in_concept_order(), contextual.in_concept_order()
@@ -133,14 +144,16 @@ def build(context: Context) -> Artifact:
     """Build the leaderboard from the cells that have been scored."""
     settings = {"code": CODE_VERSION, "seed": context.suite.seed}
     shards = whole(settings, inputs(context))
-    return context.build(NAME, UNPARTITIONED, SCHEMA, settings, shards, MeasureModels(context.suite))
+    return context.build(
+        NAME, UNPARTITIONED, SCHEMA, settings, shards, MeasureModels(context.suite)
+    )
 
 
 def inputs(context: Context) -> dict[str, Artifact]:
     """Return the artifacts of the suite's benchmarks and of the cells scored so far."""
     found: dict[str, Artifact] = {}
     for key in context.suite.benchmarks:
-        for name in (negatives.NAME, paired_set.NAME):
+        for name in (concept_set.NAME, negatives.NAME, paired_set.NAME):
             artifact = context.store.current(name, key)
             if artifact:
                 found[f"{name}/{key}"] = artifact

@@ -10,7 +10,7 @@ import pyarrow as pa
 from bindbench.candidates import candidate_texts
 from bindbench.errors import UserError, unknown_name
 from bindbench.models import registry
-from bindbench.models.base import ScoreRequest, Scorer
+from bindbench.models.base import Scorer, ScoreRequest
 from bindbench.pipeline import images, negatives, validated
 from bindbench.pipeline.base import Context, ShardInputs, aligned, suite_lexicon, table
 from bindbench.storage.store import Artifact

@@ -92,9 +92,15 @@ class MakeNegatives:
         """
         n = len(row["objects"])
         axis = get_benchmark(self.key).task.axis
-        if not self.suite.profile.shuffle_clauses or row["track"] != "minimal" or axis != "attribute":
+        if (
+            not self.suite.profile.shuffle_clauses
+            or row["track"] != "minimal"
+            or axis != "attribute"
+        ):
             return list(range(n))
-        seed = seed_of(self.suite.seed, "clauses", row["concept_id"])
+        # Counterparts share their order, so that each one's caption is a candidate of the other.
+        item = row["index"] // 2 if self.suite.counterparts else row["concept_id"]
+        seed = seed_of(self.suite.seed, "clauses", item)
         return np.random.default_rng(seed).permutation(n).tolist()
 
 
@@ -132,6 +138,7 @@ def build(context: Context, key: str) -> Artifact:
         "code": CODE_VERSION,
         "seed": context.suite.seed,
         "shuffle_clauses": context.suite.profile.shuffle_clauses,
+        "counterparts": context.suite.counterparts,
         "nouns": context.lexicon.nouns(task).digest,
         "labels": context.lexicon.labels(task).digest,
     }

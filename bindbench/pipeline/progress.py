@@ -2,6 +2,7 @@
 
 import logging
 import time
+
 from bindbench.storage.progress import Progress
 
 logger = logging.getLogger("bindbench")

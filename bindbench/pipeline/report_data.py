@@ -9,6 +9,7 @@ import numpy as np
 from bindbench.analysis.calibration import FAULT_FREE, Calibration, calibrate, implied_faulty
 from bindbench.analysis.order import ImageAxis, along_axis, order_correlation
 from bindbench.candidates import candidate_families, candidate_texts
+from bindbench.captions.minimal import write_minimal
 from bindbench.pipeline import filter_shift, images, leaderboard, negatives, validated
 from bindbench.pipeline.base import suite_lexicon
 from bindbench.pipeline.survival import survival_rows
@@ -162,7 +163,9 @@ def _implied(track: str, known: Known) -> Iterator[dict[str, Any]]:
     faults = [fault for where, fault, _ in known if where == track]
     if not faults:
         return
-    rates = {fault: faults.count(fault) / len(faults) for fault in set(faults) - {FAULT_FREE}}
+    rates = {
+        fault: faults.count(fault) / len(faults) for fault in sorted(set(faults) - {FAULT_FREE})
+    }
     share, bound = implied_faulty(_calibration(track, known), rates)
     yield {"benchmark": "all", "track": track, "share": share, "low": None, "high": bound}
 
@@ -183,8 +186,8 @@ def _gallery(key: str, artifacts: Artifacts, lexicon: Lexicon) -> Iterator[Galle
             for track, row in rows[i].items()
         ]
         first = next(iter(rows[i].values()))
-        words = ", ".join(first["labels"]) + " | " + ", ".join(first["objects"])
-        yield GallerySample(key, words, tracks, first["concept_id"])
+        text = write_minimal(validated.concept_of(key, first), lexicon).text
+        yield GallerySample(key, text, tracks, first["concept_id"])
 
 
 def _rows_of(artifact: Artifact, index: list[int]) -> dict[tuple[int, str], dict[str, Any]]:
@@ -204,7 +207,7 @@ def _gallery_track(
     candidates: dict[str, Any] | None,
     lexicon: Lexicon,
 ) -> GalleryTrack:
-    verdicts = {check: row[check] for check in validated.CHECKS}
+    verdicts = {"captions": "pass"} | {check: row[check] for check in validated.CHECKS}
     return GalleryTrack(
         track=row["track"],
         caption=row["caption"],

@@ -1,4 +1,4 @@
-"""The asset ``validated``: every image with the verdict of every check; rejects keep their reason."""
+"""The asset ``validated``: every image with each check's verdict; rejects keep their reason."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -53,7 +53,7 @@ SCHEMA = pa.schema(
 
 @dataclass(frozen=True)
 class ValidateImages:
-    """Runs the checks in order on the images of a shard; a check that fails ends the image's way."""
+    """Runs the checks on the images of a shard; the first that fails ends an image's way."""
 
     suite: Suite
     key: str
@@ -178,8 +178,10 @@ def summarize(artifact: Artifact) -> dict[str, Any]:
     """Count the verdicts of each check in each track."""
     rows = artifact.read(["track", *CHECKS, "accepted"]).to_pylist()
     counts = {
-        track: {c: dict(sorted(Counter(r[c] for r in rows if r["track"] == track).items()))
-                for c in CHECKS}
+        track: {
+            c: dict(sorted(Counter(r[c] for r in rows if r["track"] == track).items()))
+            for c in CHECKS
+        }
         | {"accepted": sum(r["accepted"] for r in rows if r["track"] == track)}
         for track in ("minimal", "contextual")
     }

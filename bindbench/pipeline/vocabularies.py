@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from bindbench.concepts import content_id
 from bindbench.pipeline.base import UNPARTITIONED, Context, suite_lexicon, table
 from bindbench.storage.datasets import Shard
-from bindbench.concepts import content_id
 from bindbench.storage.store import Artifact
 from bindbench.suite import Suite
 from bindbench.vocabulary import KINDS
@@ -14,7 +14,12 @@ from bindbench.vocabulary import KINDS
 NAME = "vocabulary"
 CODE_VERSION = "1"
 SCHEMA = pa.schema(
-    [("kind", pa.string()), ("vocabulary", pa.string()), ("name", pa.string()), ("entry", pa.string())]
+    [
+        ("kind", pa.string()),
+        ("vocabulary", pa.string()),
+        ("name", pa.string()),
+        ("entry", pa.string()),
+    ]
 )
 
 

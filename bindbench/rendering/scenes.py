@@ -34,7 +34,7 @@ LEAST = 0.285  # of the image side: 36 pixels of 128
 AREA_RATIO = 2.0  # of a decided order of size; the judges' threshold is 1.5
 SIDE_RATIO = 1.3
 NEAR_RATIO = (1.3, 1.7)  # of areas, about the threshold
-ATTEMPTS = 400  # at each least size
+ATTEMPTS = 150  # at each least size
 RELAXED = (1.0, 0.9, 0.8, 0.65, 0.5, 0.35)  # factors of the least size, tried in turn
 CLUTTER_SIDES = (0.2, 0.27)
 
@@ -142,30 +142,33 @@ def _ordered_sides(
     figures: list[_Figure], demands: tuple[Demand, ...], rng: np.random.Generator
 ) -> list[float]:
     """Longest sides that satisfy the demands on size, from the smallest object upwards."""
-    n = len(figures)
-    sides: list[float | None] = [None] * n
-    above = [
+    orders = [
         (d.first, d.second, d.how) if d.direction > 0 else (d.second, d.first, d.how)
         for d in demands
         if d.axis == "size"
     ]
-    while any(side is None for side in sides):
-        for k in range(n):
-            below = [(small, how) for large, small, how in above if large == k]
-            if sides[k] is not None or any(sides[small] is None for small, _ in below):
+    clear = [(large, small) for large, small, how in orders if how == "clear"]
+    sides: dict[int, float] = {}
+    while len(sides) < len(figures):
+        for k in range(len(figures)):
+            below = [small for large, small in clear if large == k]
+            if k in sides or any(small not in sides for small in below):
                 continue
             side = float(rng.uniform(LEAST, 0.36))
-            clear = [small for small, how in below if how == "clear"]
-            near = [small for small, how in below if how == "near"]
-            if clear:
-                least = max(_ratio(figures[k], figures[s]) * (sides[s] or 0) for s in clear)
+            if below:
+                least = max(_ratio(figures[k], figures[small]) * sides[small] for small in below)
                 side = least * float(rng.uniform(1.0, 1.15))
-            for small in near:
-                areas = float(rng.uniform(*NEAR_RATIO))
-                fills = figures[small].fill / figures[k].fill
-                side = max(side if clear else 0.0, (sides[small] or 0) * np.sqrt(areas * fills))
-            sides[k] = float(side)
-    return [float(side or 0) for side in sides]
+            sides[k] = side
+    ordered = {k for pair in clear for k in pair}
+    for large, small, how in orders:
+        if how == "near":  # one of the two has no clear order, and gives way
+            areas = float(rng.uniform(*NEAR_RATIO))
+            ratio = float(np.sqrt(areas * figures[small].fill / figures[large].fill))
+            if large in ordered:
+                sides[small] = sides[large] / ratio
+            else:
+                sides[large] = sides[small] * ratio
+    return [sides[k] for k in range(len(figures))]
 
 
 def _sides(
@@ -300,8 +303,13 @@ def _sizes_hold(
     areas = [area_of(item, mesh, camera) for item, mesh in zip(items, meshes, strict=True)]
     sides = [max(b[2] - b[0], b[3] - b[1]) for b in boxes]
     for d in demands:
-        if d.axis == "size" and d.how == "clear":
-            large, small = (d.first, d.second) if d.direction > 0 else (d.second, d.first)
+        if d.axis != "size":
+            continue
+        large, small = (d.first, d.second) if d.direction > 0 else (d.second, d.first)
+        if d.how == "near":
+            if not NEAR_RATIO[0] * 0.95 <= areas[large] / areas[small] <= NEAR_RATIO[1] * 1.05:
+                return False
+        else:
             if areas[large] < 0.95 * AREA_RATIO * areas[small]:
                 return False
             if sides[large] < 0.97 * SIDE_RATIO * sides[small]:

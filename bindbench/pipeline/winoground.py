@@ -1,0 +1,78 @@
+"""Winoground's scores, where a suite draws each concept's swapped counterpart as well."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from bindbench.analysis.paired import WINOGROUND_CHANCE, winoground
+from bindbench.candidates import candidate_space
+from bindbench.storage.store import Artifact
+from bindbench.tasks import get_benchmark
+
+TRACK = "minimal"  # contextual captions of two concepts are different sentences
+Cell = tuple[dict[str, Any], dict[str, Any]]  # a row of the negatives and its scores
+
+
+def winoground_rows(
+    key: str, concepts: Artifact, negatives: Artifact, scores: Artifact
+) -> Iterator[dict[str, Any]]:
+    """Yield the text, image and group scores over the pairs of which both images were accepted."""
+    if get_benchmark(key).n == 1:
+        return
+    cells = _cells(negatives, scores)
+    partners = concepts.read(["index", "concept_id", "counterpart"]).to_pylist()
+    place = {row["concept_id"]: row["index"] for row in partners}
+    pairs = [
+        (cells[row["index"]], cells[other])
+        for row in partners
+        if (other := place.get(row["counterpart"], -1)) > row["index"]
+        and row["index"] in cells
+        and other in cells
+    ]
+    if not pairs:
+        return
+    table = np.array([_table(key, *pair) for pair in pairs])
+    found = winoground(table, pairs[0][0][1]["dtype"], [a[0]["scene_id"] for a, _ in pairs])
+    for name, chance in WINOGROUND_CHANCE.items():
+        estimate = getattr(found, name)
+        yield {
+            "family": f"winoground_{name}",
+            "semantics": "strict",
+            "n_items": len(pairs),
+            "n_excluded": 0,
+            "accuracy": estimate.value,
+            "low": estimate.low,
+            "high": estimate.high,
+            "chance": chance,
+        }
+
+
+def _cells(negatives: Artifact, scores: Artifact) -> dict[int, Cell]:
+    columns = ["index", "scene_id", "track", "objects", "labels"]
+    rows = {r["index"]: r for r in negatives.read(columns).to_pylist() if r["track"] == TRACK}
+    return {
+        row["index"]: (rows[row["index"]], row)
+        for row in scores.read(["index", "track", "scores", "dtype"]).to_pylist()
+        if row["track"] == TRACK
+    }
+
+
+def _table(key: str, first: Cell, second: Cell) -> list[list[float]]:
+    """Return the scores of both images with both captions (image, caption)."""
+    own = [cell[1]["scores"][0] for cell in (first, second)]
+    crossed = [
+        first[1]["scores"][_candidate(key, first[0], second[0])],
+        second[1]["scores"][_candidate(key, second[0], first[0])],
+    ]
+    return [[own[0], crossed[0]], [crossed[1], own[1]]]
+
+
+def _candidate(key: str, row: Mapping[str, Any], other: Mapping[str, Any]) -> int:
+    """Return the index of the candidate of ``row`` whose caption is that of ``other``."""
+    benchmark = get_benchmark(key)
+    space = candidate_space(benchmark.task.axis, benchmark.n)
+    objects = [row["objects"].index(name) for name in other["objects"]]
+    labels = [row["labels"].index(name) for name in other["labels"]]
+    match = (space.objects == objects).all(axis=1) & (space.labels == labels).all(axis=1)
+    return int(np.flatnonzero(match)[0])
