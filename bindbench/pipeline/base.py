@@ -1,5 +1,7 @@
 """What every stage shares: its context, its inputs, and shards that follow those of the inputs."""
 
+import functools
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -90,7 +92,12 @@ class Context:
 
 def suite_lexicon(suite: Suite) -> Lexicon:
     """Return a suite's vocabularies, loaded once in a process."""
-    return load_lexicon(suite.profile.vocabularies.model_dump())
+    return _lexicon(suite.profile.vocabularies.model_dump_json())
+
+
+@functools.lru_cache(maxsize=4)
+def _lexicon(sources: str) -> Lexicon:
+    return load_lexicon(json.loads(sources))
 
 
 def aligned(settings: dict[str, Any], artifacts: Mapping[str, Artifact]) -> list[Shard]:

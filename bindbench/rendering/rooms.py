@@ -5,6 +5,7 @@ surfaces and its furniture keep away from the colors of the objects.
 """
 
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 
@@ -25,7 +26,7 @@ _CLOTHS = ((168, 158, 150), (146, 158, 168), (164, 150, 158), (156, 166, 150))
 class Block:
     """A box, an upright panel, a ball or a post; measures in world units."""
 
-    shape: str  # box, panel (facing -y), ground, ball or post
+    shape: Literal["box", "panel", "ground", "ball", "post"]  # a panel is upright and faces -y
     low: Rgb
     high: Rgb
     color: Rgb  # linear reflectance

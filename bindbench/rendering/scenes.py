@@ -6,7 +6,7 @@ clear in the picture (NUMBERS.md: centres over 0.15 of the side apart, mask area
 """
 
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from scipy.spatial import ConvexHull
@@ -57,7 +57,7 @@ class Item:
 class Support:
     """A box that something stands on, in world units."""
 
-    kind: str  # shelf, plinth or cabinet
+    kind: Literal["shelf", "plinth", "cabinet"]
     low: tuple[float, float, float]
     high: tuple[float, float, float]
 

@@ -171,8 +171,8 @@ DEFINITIONS: dict[str, tuple[str, str]] = {
         "Accuracy in the contextual track minus accuracy in the minimal one, in percentage "
         "points, on the paired set and over the candidates that are false in both. Above zero: "
         "context helps. p is the chance of such a difference if there were none, corrected for "
-        "the number of comparisons (Holm); the smallest detectable difference is what these items would "
-        "show in four of five tries.",
+        "the number of comparisons (Holm); the smallest detectable difference is what these items "
+        "would show in four of five tries.",
     ),
     "shift": (
         "Filter shift",

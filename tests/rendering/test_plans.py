@@ -154,7 +154,7 @@ def test_borderline_leaves_one_link_near_the_threshold(lexicon):
 
 
 def test_a_fault_that_is_unknown_or_cannot_happen_is_said(lexicon):
-    with pytest.raises(UserError, match="'droped'.*dropped"):
+    with pytest.raises(UserError, match=r"'droped'.*dropped"):
         make_plan(COLOR, "minimal", 0, lexicon, "droped")
     with pytest.raises(UserError, match="'background' can't happen to color with N=3"):
         make_plan(COLOR, "contextual", 0, lexicon, "background")

@@ -1,0 +1,128 @@
+"""Contrastive scorers of the open_clip library: its own models, checkpoints, and nano models."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import open_clip
+import torch
+from PIL import Image as PILImage
+from torch import Tensor
+
+from bindbench.errors import UserError
+from bindbench.models.base import Image
+from bindbench.models.open_clip_names import Source
+from bindbench.models.open_clip_text import needed_lengths, text_features
+from bindbench.scoring.contrastive import ContrastiveScorer
+
+PRECISIONS = {"float32": "fp32", "float16": "fp16", "bfloat16": "bf16"}
+TEXT_BATCH = 256
+IMAGE_BATCH = 64
+
+
+class OpenClipEncoders:
+    """The two towers of an open_clip model, as a scorer needs them."""
+
+    def __init__(self, name: str, model: Any, preprocess: Any, tokenizer: Any, dtype: str) -> None:
+        self.name, self.dtype = name, dtype
+        self._model, self._preprocess, self._tokenizer = model, preprocess, tokenizer
+        self._device = next(model.parameters()).device
+        # The bias of SigLIP models is left out: it is the same for every caption.
+        self.scale = float(model.logit_scale.detach().float().exp())
+
+    @torch.inference_mode()
+    def encode_images(self, images: Sequence[Image]) -> np.ndarray:
+        """Return embeddings of length 1, float32 (images, D)."""
+        rows = []
+        for part in _batches(range(len(images)), IMAGE_BATCH):
+            pixels = [self._preprocess(PILImage.fromarray(images[i])) for i in part]
+            batch = torch.stack(pixels).to(self._device, getattr(torch, self.dtype))
+            rows.append(self._model.encode_image(batch, normalize=True).float().cpu())
+        return torch.cat(rows).numpy()
+
+    @torch.inference_mode()
+    def encode_texts(self, texts: Sequence[str]) -> np.ndarray:
+        """Return embeddings of length 1, float32 (texts, D).
+
+        Texts of about the same length go together, so that little of a batch is padding.
+        """
+        tokens: Tensor = self._tokenizer(list(texts))
+        order = needed_lengths(self._model, tokens).argsort(stable=True)
+        out: np.ndarray | None = None
+        for part in _batches(order, TEXT_BATCH):
+            rows = text_features(self._model, tokens[part].to(self._device)).float().cpu().numpy()
+            if out is None:
+                out = np.empty((len(texts), rows.shape[1]), np.float32)
+            out[part.numpy()] = rows
+        assert out is not None
+        return out
+
+
+def _batches(items: Any, size: int) -> Iterator[Any]:
+    for start in range(0, len(items), size):
+        yield items[start : start + size]
+
+
+def load_open_clip(name: str, source: Source, dtype: str, device: str) -> ContrastiveScorer:
+    """Return the scorer of a model.
+
+    Args:
+        name: the model's name, for messages.
+        source: where it is.
+        dtype: float32, float16 or bfloat16, of weights and activations.
+        device: a torch device such as cpu or cuda:0.
+
+    Raises:
+        UserError: weights that are corrupt or of another architecture, or a device that is not
+            here.
+    """
+    where = _device(name, device)
+    try:
+        model, _, preprocess = open_clip.create_model_and_transforms(
+            source.model,
+            pretrained=source.pretrained,
+            precision=PRECISIONS[dtype],
+            device=where,
+            require_pretrained=True,
+        )
+        tokenizer = open_clip.get_tokenizer(source.model)
+    except Exception as error:  # a broken file can break anything in the reading of it
+        raise _not_loaded(name, source, error) from error
+    return ContrastiveScorer(
+        OpenClipEncoders(name, model.eval(), preprocess, tokenizer, dtype)
+    )
+
+
+def _device(name: str, device: str) -> torch.device:
+    try:
+        where = torch.device(device)
+        torch.empty(0, device=where)
+    except (RuntimeError, AssertionError) as error:
+        raise UserError(
+            f"{name}: device {device!r} can't be used here "
+            f"({str(error).splitlines()[0].rstrip('.')}): give cpu, or a device that torch finds."
+        ) from error
+    return where
+
+
+def _not_loaded(name: str, source: Source, error: Exception) -> UserError:
+    """Say whether the file is broken or of another architecture."""
+    text = str(error)
+    where = source.path or source.model
+    if "loading state_dict" in text or "size mismatch" in text:
+        return UserError(
+            f"{name}: the checkpoint {where} is of another architecture than its configuration "
+            f"({_first_fault(text)}): give the one it was trained with."
+        )
+    reason = (text.splitlines() or [""])[0].rstrip(".") or type(error).__name__
+    return UserError(
+        f"{name}: {where} can't be loaded ({reason}): the file is damaged or no open_clip "
+        "checkpoint, fetch or build it again."
+    )
+
+
+def _first_fault(text: str) -> str:
+    """Return the first fault of torch's report: a name that is missing, or a shape."""
+    lines = [line.strip() for line in text.splitlines()[1:] if line.strip()]
+    first = lines[0] if lines else text
+    return first if len(first) <= 160 else first[:157] + "..."

@@ -1,0 +1,1 @@
+"""Ways to turn what a model computes into scores of captions."""

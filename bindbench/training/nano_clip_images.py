@@ -1,0 +1,105 @@
+"""Batches of images for the contrastive encoders: shifted, zoomed, mirrored, lit, at model size."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from bindbench.concepts import Concept
+from bindbench.training.nano_clip_data import NanoPlan, colored
+from bindbench.training.nano_clip_model import CELLS, MEAN, SIZE, STD
+from bindbench.training.validator_augment import MAX_OBJECTS
+from bindbench.training.validator_data import Drawn, SceneSpec
+
+ZOOM = (0.92, 1.15)
+SHIFT = 0.1  # of the side; what leaves the image is little, since scenes keep a margin
+GAIN = 0.1
+LEAST_COVER = 0.12  # of a cell, to name the object in it; less is ignored
+UNNAMED = -1
+
+
+@dataclass(frozen=True)
+class Scenes:
+    """S rendered scenes in memory."""
+
+    images: np.ndarray  # uint8 (S, 128, 128, 3)
+    instances: np.ndarray  # int8 (S, 128, 128): k + 1 = object k
+    nouns: np.ndarray  # int64 (S, MAX_OBJECTS); -1: none
+    colors: np.ndarray  # int64 (S, MAX_OBJECTS): the color of each object
+    concepts: Sequence[Concept]
+    colored: Sequence[Concept]  # what each scene says of its objects' colors
+
+    def __len__(self) -> int:
+        return len(self.images)
+
+    @classmethod
+    def of(cls, plan: NanoPlan, drawn: Sequence[Drawn], specs: Sequence[SceneSpec]) -> "Scenes":
+        """Put rendered scenes and what they show side by side."""
+        said = [colored(spec.concept, plan.colors_of(spec)) for spec in specs]
+        colors = np.full((len(specs), MAX_OBJECTS), UNNAMED, np.int64)
+        for row, concept in zip(colors, said, strict=True):
+            row[: concept.n] = [plan.colors.index(color) for color in concept.labels]
+        return cls(
+            np.stack([d.image for d in drawn]),
+            np.stack([d.instances for d in drawn]),
+            np.stack([d.nouns for d in drawn]).astype(np.int64),
+            colors,
+            [spec.concept for spec in specs],
+            said,
+        )
+
+
+@dataclass(frozen=True)
+class Views:
+    """Augmented images of B scenes."""
+
+    images: Tensor  # float32 (B, 3, SIZE, SIZE), normalised
+    mirrored: np.ndarray  # bool (B,)
+    grid: Tensor  # float32 (B, SIZE, SIZE, 2): where each pixel comes from
+
+
+def views(scenes: Scenes, rows: np.ndarray, rng: np.random.Generator) -> Views:
+    """Return augmented images of some scenes."""
+    n = len(rows)
+    mirrored = rng.random(n) < 0.5
+    scale = 1 / rng.uniform(*ZOOM, size=n)
+    shift = rng.uniform(-SHIFT, SHIFT, size=(n, 2))
+    theta = np.zeros((n, 2, 3), np.float32)
+    theta[:, 0, 0] = np.where(mirrored, -scale, scale)
+    theta[:, 1, 1] = scale
+    theta[:, :, 2] = shift
+    grid = functional.affine_grid(torch.from_numpy(theta), [n, 3, SIZE, SIZE], align_corners=False)
+    pixels = torch.from_numpy(scenes.images[rows]).permute(0, 3, 1, 2).float() / 255
+    images = functional.grid_sample(pixels, grid, padding_mode="border", align_corners=False)
+    gain = rng.uniform(1 - GAIN, 1 + GAIN, size=(n, 1, 1, 1)).astype(np.float32)
+    images = (images * torch.from_numpy(gain)).clamp(0, 1)
+    images = ((images - MEAN) / STD).contiguous(memory_format=torch.channels_last)
+    return Views(images, mirrored, grid)
+
+
+def cell_targets(
+    scenes: Scenes, rows: np.ndarray, grid: Tensor, no_noun: int, no_color: int
+) -> tuple[Tensor, Tensor]:
+    """Return the noun and the color that each cell shows most of, int64 (B, CELLS * CELLS).
+
+    ``no_noun`` and ``no_color`` stand for empty cells, UNNAMED for those to be ignored.
+    """
+    maps = torch.from_numpy(scenes.instances[rows]).float()[:, None]
+    warped = functional.grid_sample(
+        maps, grid, mode="nearest", padding_mode="zeros", align_corners=False
+    )
+    step = SIZE // CELLS
+    blocks = warped.view(len(rows), CELLS, step, CELLS, step).permute(0, 1, 3, 2, 4)
+    blocks = blocks.reshape(len(rows), CELLS * CELLS, step * step)
+    cover = torch.stack([(blocks == k + 1).float().mean(-1) for k in range(MAX_OBJECTS)], -1)
+    share, best = cover.max(-1)
+    out = []
+    for table, nothing in ((scenes.nouns, no_noun), (scenes.colors, no_color)):
+        named = torch.from_numpy(table[rows]).gather(1, best)
+        named[share < LEAST_COVER] = UNNAMED
+        named[share == 0] = nothing
+        out.append(named)
+    return out[0], out[1]

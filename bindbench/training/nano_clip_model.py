@@ -1,0 +1,73 @@
+"""The contrastive encoders as open_clip builds, saves and loads them."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import open_clip
+import torch
+from safetensors.torch import save_file
+
+from bindbench.training.nano_clip_text import save_tokenizer
+from bindbench.vocabulary import Lexicon
+
+TRUNK = "test_convnext3"  # of timm; 0.34 million parameters, one cell for 32 pixels
+SIZE = 160  # of the images, in pixels
+CELLS = SIZE // 32
+EMBEDDING = 256
+CONTEXT = 40  # tokens of a caption
+TEXT = {"width": 128, "heads": 4, "layers": 3}
+MEAN, STD = 0.5, 0.25  # of each channel, after scaling to 0 ... 1
+WEIGHTS_FILE = "open_clip_model.safetensors"
+
+
+def write_folder(folder: Path, lexicon: Lexicon) -> None:
+    """Write the configuration and the tokenizer of a model: all but its weights."""
+    tokens = save_tokenizer(lexicon, folder)
+    config: dict[str, Any] = {
+        "model_cfg": {
+            "embed_dim": EMBEDDING,
+            "custom_text": True,
+            "vision_cfg": {
+                "timm_model_name": TRUNK,
+                "timm_model_pretrained": False,
+                "timm_pool": "abs_attn",
+                "timm_proj": "linear",
+                "image_size": SIZE,
+            },
+            "text_cfg": {
+                "context_length": CONTEXT,
+                "vocab_size": tokens,
+                **TEXT,
+                # Any name makes open_clip read the tokenizer files of the folder itself.
+                "hf_tokenizer_name": "nano-words",
+                "pool_type": "eos",
+                "eos_id": 2,
+                "pad_id": 0,
+            },
+        },
+        "preprocess_cfg": {
+            "mean": [MEAN] * 3,
+            "std": [STD] * 3,
+            "interpolation": "bicubic",
+            "resize_mode": "squash",
+        },
+    }
+    (folder / "open_clip_config.json").write_text(json.dumps(config, indent=1) + "\n")
+
+
+def new_model(folder: Path) -> Any:
+    """Return the folder's architecture with random weights, from torch's seed."""
+    model = open_clip.create_model(f"local-dir:{folder}", load_weights=False, precision="fp32")
+    return model.to(memory_format=torch.channels_last)
+
+
+def save_weights(model: Any, folder: Path) -> None:
+    """Write the weights in half precision; the file appears whole or not at all."""
+    tensors = {
+        name: tensor.detach().half().contiguous().clone()
+        for name, tensor in model.state_dict().items()
+    }
+    part = folder / (WEIGHTS_FILE + ".part")
+    save_file(tensors, part)
+    part.replace(folder / WEIGHTS_FILE)
