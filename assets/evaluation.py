@@ -9,6 +9,7 @@ from dagster import (
     asset,
 )
 
+from assets.concepts import concept_set
 from assets.images import images, negatives, paired_set, validated
 from assets.metadata import page, picture, result
 from assets.partitions import benchmarks, scores
@@ -48,7 +49,7 @@ def model_scores(
     kinds={"parquet"},
     partitions_def=benchmarks,
     code_version=shift_stage.CODE_VERSION,
-    deps=[validated],
+    deps=[concept_set, validated, paired_set],
 )
 def filter_shift(context: AssetExecutionContext, bench: BenchResource) -> MaterializeResult:
     """How far the checks moved the labels and objects away from the target distribution."""

@@ -2,7 +2,7 @@
 
 from dagster import AssetExecutionContext, MaterializeResult, asset
 
-from assets.concepts import captions
+from assets.concepts import captions, concept_set
 from assets.metadata import picture, result
 from assets.partitions import benchmarks
 from bindbench.pipeline import images as image_stage
@@ -38,7 +38,7 @@ def images(
     kinds={"parquet"},
     partitions_def=benchmarks,
     code_version=validation_stage.CODE_VERSION,
-    deps=[images],
+    deps=[concept_set, captions, images],
     pool="gpu",
 )
 def validated(

@@ -34,6 +34,7 @@ from bindbench.training.validator_data import (
     embedded_lexicon,
     fault_kinds,
 )
+from bindbench.training.validator_tuning import MAX_PAIR
 from bindbench.validation.background import background_verdict
 from bindbench.validation.labels import label_questions, label_verdict
 from bindbench.validation.presence import presence_verdict
@@ -105,7 +106,7 @@ def decide(cell: Cell, start: int, count: int, seed: int) -> list[tuple[str, str
     verdicts = [""] * count
     detections: list[list[Detection]] = [[] for _ in specs]
     for i, spec in enumerate(specs):
-        verdicts[i], matched = presence_verdict(spec.concept, found[i], plan.lexicon)
+        verdicts[i], matched = presence_verdict(spec.concept, found[i], plan.lexicon, MAX_PAIR)
         if verdicts[i] == "pass":
             detections[i] = [found[i][k] for k in matched]
         if verdicts[i] == "pass" and spec.track == "minimal":

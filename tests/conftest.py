@@ -1,7 +1,8 @@
 import pytest
 
 from bindbench.suite import VocabularySources
-from bindbench.vocabulary import Lexicon, load_lexicon
+from bindbench.vocabulary import Lexicon
+from bindbench.vocabulary_files import load_lexicon
 
 
 @pytest.fixture(scope="session")

@@ -11,14 +11,8 @@ from PIL import Image, ImageDraw, ImageFont
 from scipy.ndimage import binary_erosion
 
 from bindbench.errors import UserError
-from bindbench.vocabulary import (
-    BUILT_IN,
-    KINDS,
-    WORDS,
-    known_vocabularies,
-    load_lexicon,
-    load_vocabulary,
-)
+from bindbench.vocabulary import KINDS, WORDS
+from bindbench.vocabulary_files import BUILT_IN, known_vocabularies, load_lexicon, load_vocabulary
 
 SOURCES = {
     "objects": "objects365",

@@ -66,7 +66,7 @@ def candidates(
 ) -> None:
     """Print one concept's captions and candidates with their semantics."""
     from bindbench.cli.candidates import candidates_table, print_candidates, sources_from
-    from bindbench.vocabulary import load_lexicon
+    from bindbench.vocabulary_files import load_lexicon
 
     lexicon = load_lexicon(sources_from(vocabulary or []))
     found = candidates_table(task, objects, labels, lexicon)
@@ -91,6 +91,26 @@ def train_validator_command(
     train_validator(
         out, seed=seed, workers=workers, **{k: v for k, v in given.items() if v is not None}
     )
+
+
+@train.command("nano-clip")
+def train_nano_clip_command(
+    out: Annotated[Path, typer.Option(help="Folder for the two models' folders.")] = Path("nano"),
+    scenes: Annotated[int | None, typer.Option(help="Rendered training scenes.")] = None,
+    steps: Annotated[int | None, typer.Option(help="Contrastive steps; the rest scales.")] = None,
+    seed: Annotated[int, typer.Option(help="Seed of scenes and training.")] = 0,
+    workers: Annotated[int, typer.Option(help="Processes that render.")] = 2,
+    cache: Annotated[
+        Path | None, typer.Option(help="Folder for the rendered scenes; default: in --out.")
+    ] = None,
+) -> None:
+    """Rebuild the contrastive encoders nano:clip and nano:negclip from nothing."""
+    from bindbench.training.nano_clip import Recipe, train_nano_clip
+
+    recipe = Recipe() if steps is None else Recipe().shortened(steps)
+    given: dict[str, Any] = {} if scenes is None else {"scenes": scenes}
+    cache = cache or out / "scenes"
+    train_nano_clip(out, cache=cache, seed=seed, workers=workers, recipe=recipe, **given)
 
 
 def list_options(arguments: list[str]) -> list[str]:

@@ -116,8 +116,15 @@ class ScoreRequest:
 class Scorer(Protocol):
     """Scores how well texts describe an image; higher is better."""
 
-    dtype: str  # of the arithmetic: float64, float32, float16 or bfloat16; decides what a tie is
-    method: str  # how the scores were computed, recorded with them
+    @property
+    def dtype(self) -> str:
+        """Of the arithmetic: float64, float32, float16 or bfloat16; decides what a tie is."""
+        ...
+
+    @property
+    def method(self) -> str:
+        """How the scores were computed; recorded with them."""
+        ...
 
     def score(self, requests: Sequence[ScoreRequest]) -> list[np.ndarray]:
         """Return one float64 array for each request, one score for each text."""

@@ -7,6 +7,7 @@ open_clip's format (``open_clip_config.json``, weights, tokenizer files) or a ch
 
 import functools
 import hashlib
+import json
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -58,8 +59,15 @@ def find_source(name: str, architecture: str = "") -> Source:
 
 
 def _checked_folder(folder: Path) -> Path:
-    if not (folder / CONFIG).is_file():
+    config = folder / CONFIG
+    if not config.is_file():
         raise UserError(f"{folder} holds no {CONFIG}: give a folder in open_clip's own format.")
+    try:
+        readable = "model_cfg" in json.loads(config.read_text(encoding="utf-8"))
+    except (ValueError, TypeError):
+        readable = False
+    if not readable:
+        raise UserError(f"{config} is no JSON object with the field model_cfg: restore the file.")
     if not any(file.suffix in _FOLDER_CHECKPOINTS for file in folder.iterdir()):
         raise UserError(
             f"{folder} holds no weights: put open_clip_model.safetensors beside its {CONFIG}."

@@ -88,9 +88,7 @@ def load_open_clip(name: str, source: Source, dtype: str, device: str) -> Contra
         tokenizer = open_clip.get_tokenizer(source.model)
     except Exception as error:  # a broken file can break anything in the reading of it
         raise _not_loaded(name, source, error) from error
-    return ContrastiveScorer(
-        OpenClipEncoders(name, model.eval(), preprocess, tokenizer, dtype)
-    )
+    return ContrastiveScorer(OpenClipEncoders(name, model.eval(), preprocess, tokenizer, dtype))
 
 
 def _device(name: str, device: str) -> torch.device:

@@ -14,7 +14,8 @@ from pydantic import Field
 
 from bindbench.errors import UserError, unknown_name
 from bindbench.suite import RoleSettings, Strict, VocabularySources, parse
-from bindbench.vocabulary import Lexicon, load_lexicon
+from bindbench.vocabulary import Lexicon
+from bindbench.vocabulary_files import load_lexicon
 
 Role = Literal["writer", "generator", "detector", "judge", "scorer"]
 
@@ -57,8 +58,22 @@ class Family:
     models: tuple[str, ...]  # the names it knows
     options: type[Strict]
     load: Callable[[ModelName, Any, Lexicon], Any]
-    identity: Callable[[ModelName], dict[str, str]] = lambda name: {}  # e.g. hashes of weights
+    identity: Callable[[ModelName, Any], dict[str, str]] = lambda name, options: {}  # e.g. a hash
+    check: Callable[[ModelName, Any], None] = lambda name, options: None  # before any loading
     summary: str = ""
+
+
+class ContrastiveOptions(Strict):
+    """Options of models that embed images and texts apart."""
+
+    dtype: Literal["float32", "float16", "bfloat16"] = "float32"
+    device: str = "cpu"
+
+
+class OpenClipOptions(ContrastiveOptions):
+    """Options of open_clip models."""
+
+    architecture: str = Field("", description="of a checkpoint file without a configuration")
 
 
 class MitsubaOptions(Strict):
@@ -99,7 +114,46 @@ def _check(name: ModelName, options: NoOptions, lexicon: Lexicon) -> Any:
     return {"constant": ConstantScorer, "random": RandomScorer, "oracle": OracleScorer}[name.name]()
 
 
-def _validator_weights(name: ModelName) -> dict[str, str]:
+def _open_clip(name: ModelName, options: OpenClipOptions, lexicon: Lexicon) -> Any:
+    from bindbench.models.open_clip_names import find_source
+    from bindbench.models.open_clip_scorer import load_open_clip
+
+    source = find_source(name.name, options.architecture)
+    return load_open_clip(str(name), source, options.dtype, options.device)
+
+
+def _check_open_clip(name: ModelName, options: OpenClipOptions) -> None:
+    from bindbench.models.open_clip_names import find_source
+
+    if name.revision:
+        raise UserError(
+            f"Model {name}: open_clip models have no revisions, leave out @{name.revision}."
+        )
+    find_source(name.name, options.architecture)
+
+
+def _open_clip_identity(name: ModelName, options: OpenClipOptions) -> dict[str, str]:
+    from bindbench.models.open_clip_names import find_source, identity_of
+
+    return identity_of(find_source(name.name, options.architecture))
+
+
+def _nano(name: ModelName, options: ContrastiveOptions, lexicon: Lexicon) -> Any:
+    from bindbench.models.open_clip_names import find_source
+    from bindbench.models.open_clip_scorer import load_open_clip
+    from bindbench.models.weights import WEIGHTS
+
+    source = find_source(str(WEIGHTS / f"nano-{name.name}"))
+    return load_open_clip(str(name), source, options.dtype, options.device)
+
+
+def _nano_weights(name: ModelName, options: ContrastiveOptions) -> dict[str, str]:
+    from bindbench.models.weights import folder_digest
+
+    return {"weights": folder_digest(f"nano-{name.name}")}
+
+
+def _validator_weights(name: ModelName, options: NoOptions) -> dict[str, str]:
     from bindbench.models.weights import folder_digest
 
     return {"weights": folder_digest("validator")}
@@ -150,6 +204,25 @@ FAMILIES: dict[tuple[Role, str], Family] = {
             _check,
             summary="reference points: no information, chance, and perfect knowledge",
         ),
+        Family(
+            "scorer",
+            "nano",
+            ("clip", "negclip"),
+            ContrastiveOptions,
+            _nano,
+            _nano_weights,
+            summary="the project's small contrastive encoders, trained on its own renders",
+        ),
+        Family(
+            "scorer",
+            "open_clip",
+            (),
+            OpenClipOptions,
+            _open_clip,
+            _open_clip_identity,
+            _check_open_clip,
+            "any model of open_clip: architecture/tag, hf-hub:..., a folder or a checkpoint file",
+        ),
     )
 }
 
@@ -169,6 +242,7 @@ def resolve(role: Role, settings: RoleSettings) -> tuple[ModelName, Family, Any]
         known = [f"{name.family}:{model}" for model in family.models]
         raise unknown_name(f"{role} model", f"{name.family}:{name.name}", known)
     options = parse(family.options, settings.options, f"options of {role} {name}")
+    family.check(name, options)
     return name, family, options
 
 
@@ -179,14 +253,19 @@ def describe(role: Role, settings: RoleSettings) -> dict[str, Any]:
         "model": str(name),
         "options": options.model_dump(mode="json"),
         "batch_size": settings.batch_size,
-        **family.identity(name),
+        **family.identity(name, options),
     }
 
 
 def load(role: Role, settings: RoleSettings, sources: VocabularySources) -> Any:
-    """Return the loaded model; a process loads each one once."""
+    """Return the loaded model for one shard; a process loads each one once.
+
+    A model that remembers what it computed (``fresh``) starts each shard without memories, so
+    that no bit of a shard depends on those computed before it.
+    """
     options = json.dumps(settings.options, sort_keys=True)
-    return _load(role, settings.model, options, sources.model_dump_json())
+    model = _load(role, settings.model, options, sources.model_dump_json())
+    return model.fresh() if hasattr(model, "fresh") else model
 
 
 @functools.lru_cache(maxsize=8)

@@ -15,7 +15,8 @@ from bindbench.storage.datasets import Shard, build
 from bindbench.storage.progress import Progress
 from bindbench.storage.store import Artifact, Store
 from bindbench.suite import Suite
-from bindbench.vocabulary import Lexicon, load_lexicon
+from bindbench.vocabulary import Lexicon
+from bindbench.vocabulary_files import load_lexicon
 
 UNPARTITIONED = "all"
 

@@ -13,7 +13,7 @@ from bindbench.storage.datasets import Shard
 from bindbench.storage.store import Artifact
 from bindbench.suite import Suite
 from bindbench.tasks import get_benchmark
-from bindbench.vocabulary import load_lexicon
+from bindbench.vocabulary_files import load_lexicon
 
 NAME = "concept_set"
 CODE_VERSION = "1"

@@ -10,6 +10,7 @@ import pyarrow as pa
 from PIL import Image as PILImage
 
 from bindbench.concepts import Concept
+from bindbench.errors import UserError
 from bindbench.models import registry
 from bindbench.models.base import GeneratedImage, ImageRequest
 from bindbench.pipeline import captions
@@ -84,8 +85,19 @@ def encode_png(image: np.ndarray) -> bytes:
 
 
 def decode_png(data: bytes) -> np.ndarray:
-    """Return the RGB array (height, width, 3) of an encoded image."""
-    return np.asarray(PILImage.open(io.BytesIO(data)).convert("RGB"))
+    """Return the RGB array (height, width, 3) of an encoded image.
+
+    Raises:
+        UserError: the bytes are no image, or a damaged one.
+    """
+    try:
+        return np.asarray(PILImage.open(io.BytesIO(data)).convert("RGB"))
+    except (OSError, SyntaxError, ValueError) as error:  # SyntaxError: a broken PNG chunk
+        reason = str(error).splitlines()[0].rstrip(".")
+        raise UserError(
+            f"An image of {len(data)} bytes can't be decoded ({reason}): the column image of the "
+            "images must hold whole PNG or JPEG files, so make or import them again."
+        ) from error
 
 
 def build(context: Context, key: str) -> Artifact:

@@ -2,7 +2,7 @@
 
 A scene is unambiguous by construction unless its fault says otherwise: objects lie within the
 image and apart, are large enough to be told, and every relation that the concept decides is
-clear in the picture (NUMBERS.md: centres over 0.15 of the side apart, mask areas over 1.5).
+clear in the picture (docs/numbers.md: centres over 0.15 of the side apart, mask areas over 1.5).
 """
 
 from dataclasses import asdict, dataclass

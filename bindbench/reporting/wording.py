@@ -86,7 +86,7 @@ CONTROLS = {
     "check:oracle": "Knows the concept. It must come out at 100% strict: it shows the ceiling.",
 }
 
-# Definitions: anchor -> (term, what it is and how to read it). NUMBERS.md in plain words.
+# Definitions: anchor -> (term, what it is and how to read it). docs/numbers.md in plain words.
 DEFINITIONS: dict[str, tuple[str, str]] = {
     "benchmark": (
         "Benchmark, N",

@@ -46,13 +46,32 @@ class ContrastiveScorer:
         image_megabytes: float = IMAGE_MEGABYTES,
     ) -> None:
         self._encoders = encoders
+        self._megabytes = text_megabytes, image_megabytes
         self._texts = EmbeddingCache(text_megabytes)
         self._images = EmbeddingCache(image_megabytes)
+
+    def fresh(self) -> "ContrastiveScorer":
+        """Return a scorer of the same model that remembers nothing.
+
+        What a batch holds can change the last bit of an embedding, so that scores are the same
+        whatever was computed before only if memories begin where the work begins.
+        """
+        return ContrastiveScorer(self._encoders, *self._megabytes)
 
     @property
     def dtype(self) -> str:
         """The arithmetic's dtype."""
         return self._encoders.dtype
+
+    @property
+    def scale(self) -> float:
+        """What the cosine is multiplied with."""
+        return self._encoders.scale
+
+    @property
+    def remembered(self) -> int:
+        """How many images and texts have an embedding that is kept."""
+        return len(self._images) + len(self._texts)
 
     def score(self, requests: Sequence[ScoreRequest]) -> list[np.ndarray]:
         """Return scale * cosine of each request's image and texts, float64 (texts,).

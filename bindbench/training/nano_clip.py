@@ -9,7 +9,7 @@ clause order: nano:clip. nano:negclip goes on from there with swapped captions a
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +20,23 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from bindbench.concepts import Concept
-from bindbench.models.open_clip_text import text_features
+from bindbench.models.open_clip_names import find_source
+from bindbench.models.open_clip_scorer import load_open_clip
+from bindbench.models.open_clip_text import needed_lengths, text_features
 from bindbench.tasks import TRACKS
 from bindbench.training.nano_clip_data import NanoPlan
+from bindbench.training.nano_clip_figures import measure
 from bindbench.training.nano_clip_images import UNNAMED, Scenes, cell_targets, views
 from bindbench.training.nano_clip_model import new_model, save_weights, write_folder
 from bindbench.training.nano_clip_text import Teller
+from bindbench.training.validator_data import (
+    TRAINING,
+    VALIDATION,
+    embedded_lexicon,
+    load_drawn,
+    prepare,
+)
+from bindbench.vocabulary import Lexicon
 
 Report = Callable[[str], None]
 LOG_EVERY = 50  # steps
@@ -37,6 +48,8 @@ EMPTY_WEIGHT = 0.15  # of empty cells in pre-training
 OBJECTS_ONLY = 0.12  # share of captions that name the objects alone
 COLORS_TOLD = 0.35  # share of relational scenes that are told by their colors
 LARGEST_SCALE = 100.0
+TELLINGS = 3  # captions of each image in a step: texts are cheap beside images
+TEXT_GROUPS = 3  # that captions are sorted into by length, to spare padding
 
 
 @dataclass(frozen=True)
@@ -50,7 +63,7 @@ class Phase:
 
 @dataclass(frozen=True)
 class Told:
-    """Captions of a batch: one positive for each image, and swapped ones for some of them."""
+    """Captions of a batch: a positive for each image, and swapped ones for some of them."""
 
     positives: list[str]
     swapped: list[str]
@@ -160,15 +173,13 @@ def pretrain(
         if step % LOG_EVERY == 0 or step == phase.steps:
             noun, color = right[:2] / max(right[2], 1)
             report(
-                f"trunk: {pace.line(step)}; loss {float(loss):.3f}, "
+                f"trunk: {pace.line(step)}; loss {loss.item():.3f}, "
                 f"cells named: noun {noun:.3f}, color {color:.3f}"
             )
             right[:] = 0
 
 
-def _named_rightly(
-    found: Sequence[Tensor], targets: Sequence[Tensor], nouns: int
-) -> np.ndarray:
+def _named_rightly(found: Sequence[Tensor], targets: Sequence[Tensor], nouns: int) -> np.ndarray:
     """Count the object cells with the right noun, with the right color, and all of them."""
     cells = (targets[0] >= 0) & (targets[0] < nouns)
     hits = [
@@ -203,9 +214,7 @@ def contrast(
     trunk = list(model.visual.trunk.parameters())
     known = {id(p) for p in trunk}
     others = [p for p in model.parameters() if id(p) not in known]
-    optimizer = optimizer_of(
-        [(trunk, TRUNK_RATE * phase.factor), (others, RATE * phase.factor)]
-    )
+    optimizer = optimizer_of([(trunk, TRUNK_RATE * phase.factor), (others, RATE * phase.factor)])
     name = "negclip" if swaps else "clip"
     deck, pace, losses, hits = Deck(len(scenes), rng), Pace(phase.steps), [], []
     model.train()
@@ -213,24 +222,169 @@ def contrast(
         schedule(optimizer, step, phase.steps)
         rows = deck.deal(phase.batch)
         seen = views(scenes, rows, rng)
-        told = tell(scenes, rows, seen.mirrored, teller, swaps, rng)
+        told = [tell(scenes, rows, seen.mirrored, teller, swaps, rng) for _ in range(TELLINGS)]
         with torch.autocast("cpu", torch.bfloat16):
             images = model.encode_image(seen.images, normalize=True)
-            texts = text_features(model, tokenizer([*told.positives, *told.swapped]))
-        logits = model.logit_scale.exp() * images.float() @ texts.float().T
-        right = torch.arange(len(rows))
-        loss = functional.cross_entropy(logits, right)
-        loss = (loss + functional.cross_entropy(logits[:, : len(rows)].T, right)) / 2
+            texts = [_embedded(model, tokenizer, each) for each in told]
+        scaled = model.logit_scale.exp() * images.float()
+        loss, hit = _contrastive_loss([scaled @ each.float().T for each in texts])
         _descend(optimizer, loss, [*trunk, *others])
         with torch.no_grad():
             model.logit_scale.clamp_(0, math.log(LARGEST_SCALE))
-        losses.append(float(loss))
-        hits.append(float((logits.argmax(1) == right).float().mean()))
+        losses.append(loss.item())
+        hits.append(hit)
         if step % LOG_EVERY == 0 or step == phase.steps:
             report(
                 f"{name}: {pace.line(step)}; loss {np.mean(losses):.3f}, own caption first "
-                f"{np.mean(hits):.3f}, scale {float(model.logit_scale.exp()):.1f}"
+                f"{np.mean(hits):.3f}, scale {model.logit_scale.exp().item():.1f}"
             )
             losses, hits = [], []
         if step % SAVE_EVERY == 0 or step == phase.steps:
             checkpoint(step)
+
+
+def _embedded(model: Any, tokenizer: Callable[[list[str]], Tensor], told: Told) -> Tensor:
+    """Return the embeddings of the positives, then of the swapped captions."""
+    tokens = tokenizer([*told.positives, *told.swapped])
+    order = needed_lengths(model, tokens).argsort(stable=True)
+    groups = [text_features(model, tokens[part]) for part in order.chunk(TEXT_GROUPS)]
+    return torch.cat(groups)[order.argsort(stable=True)]
+
+
+def _contrastive_loss(tellings: Sequence[Tensor]) -> tuple[Tensor, float]:
+    """Return the symmetric loss (CLIP) and how often an image's own caption is first.
+
+    Args:
+        tellings: similarities (B, B or more), one for each telling; the first B columns are the
+            images' own captions, in their order, the others are nobody's.
+    """
+    losses, hits = [], []
+    for logits in tellings:
+        right = torch.arange(len(logits))
+        by_image = functional.cross_entropy(logits, right)
+        by_text = functional.cross_entropy(logits[:, : len(logits)].T, right)
+        losses.append((by_image + by_text) / 2)
+        hits.append((logits.argmax(1) == right).float().mean().item())
+    return torch.stack(losses).mean(), float(np.mean(hits))
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How long each part of the training is."""
+
+    trunk: Phase = Phase(1400, 64)
+    clip: Phase = Phase(1000, 160)
+    negclip: Phase = Phase(300, 160, 0.5)
+
+    def shortened(self, steps: int) -> "Recipe":
+        """Return the recipe with this many contrastive steps, and the other parts in proportion."""
+        factor = steps / self.clip.steps
+
+        def scaled(phase: Phase) -> Phase:
+            return replace(phase, steps=max(1, round(phase.steps * factor)))
+
+        return Recipe(scaled(self.trunk), scaled(self.clip), scaled(self.negclip))
+
+
+def train_nano_clip(
+    out: Path,
+    *,
+    cache: Path,
+    lexicon: Lexicon | None = None,
+    seed: int = 0,
+    scenes: int = 7000,
+    development: int = 600,
+    recipe: Recipe | None = None,
+    workers: int = 2,
+    report: Report = print,
+) -> None:
+    """Rebuild nano:clip and nano:negclip from nothing.
+
+    The weights follow from the arguments (``workers`` and ``cache`` aside) and from the versions
+    of the libraries and the processor's instruction set, whose rounding differs. Rendering
+    resumes: scenes already in ``cache`` are not drawn again.
+
+    Args:
+        out: folder for the folders ``nano-clip`` and ``nano-negclip``; weights are written there
+            every 200 steps.
+        cache: folder for the rendered scenes.
+        lexicon: the words to learn; None: those of the embedded suite.
+        seed: seed of the scenes, of the first weights and of the order of things.
+        scenes: number of training scenes.
+        development: number of scenes of unseen pairs that progress is measured on; 0: none.
+        recipe: the steps of each part.
+        workers: processes that render.
+        report: takes one line of progress.
+
+    Raises:
+        UserError: a noun without a mesh, or a folder that can't be written.
+    """
+    recipe = recipe or Recipe()
+    plan = NanoPlan(lexicon or embedded_lexicon(), seed)
+    folders = {name: out / f"nano-{name}" for name in ("clip", "negclip")}
+    for folder in folders.values():
+        write_folder(folder, plan.lexicon)
+    prepare(plan, TRAINING, scenes, cache, workers, report)
+    prepare(plan, VALIDATION, development, cache, workers, report)
+    specs = [plan.spec(TRAINING, i) for i in range(scenes)]
+    data = Scenes.of(plan, load_drawn(plan, TRAINING, scenes, cache), specs)
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)  # two threads beside another busy process are far slower
+    try:
+        _train(folders, data, plan, recipe, seed, report, (development, cache))
+    finally:
+        torch.set_num_threads(threads)
+
+
+def _train(
+    folders: dict[str, Path],
+    data: Scenes,
+    plan: NanoPlan,
+    recipe: Recipe,
+    seed: int,
+    report: Report,
+    development: tuple[int, Path],
+) -> None:
+    torch.manual_seed(seed)
+    model = new_model(folders["clip"])
+    tokenizer = open_clip.get_tokenizer(f"local-dir:{folders['clip']}")
+    teller = Teller(plan.lexicon)
+    pretrain(model, data, plan, recipe.trunk, seed, report)
+    for name, phase in (("clip", recipe.clip), ("negclip", recipe.negclip)):
+        folder = folders[name]
+
+        def checkpoint(_step: int, folder: Path = folder) -> None:
+            save_weights(model, folder)
+
+        swaps = name == "negclip"
+        contrast(model, tokenizer, data, teller, phase, swaps, seed, report, checkpoint)
+        save_scenes(data, plan.lexicon, folder)
+        _report_figures(name, folder, plan, development, report)
+
+
+def _report_figures(
+    name: str, folder: Path, plan: NanoPlan, development: tuple[int, Path], report: Report
+) -> None:
+    """Measure the shipped form of a model, in half precision on disk, on the development split."""
+    scenes, cache = development
+    if not scenes:
+        return
+    scorer = load_open_clip(f"nano:{name}", find_source(str(folder)), "float32", "cpu")
+    for figure in measure(scorer, plan, VALIDATION, scenes, cache):
+        report(
+            f"{name}: {figure.name}: {100 * figure.share:.1f}% of {figure.items} "
+            f"({100 * figure.low:.0f}-{100 * figure.high:.0f}%; chance {100 * figure.chance:.1f}%)"
+        )
+
+
+def save_scenes(data: Scenes, lexicon: Lexicon, folder: Path) -> None:
+    """Write the ids of all scenes that training showed, as sorted 64-bit numbers."""
+    told = {c.scene_id(lexicon) for concepts in (data.concepts, data.colored) for c in concepts}
+    ids = np.array(sorted(int(scene, 16) for scene in told), np.uint64)
+    np.save(folder / "training_scenes.npy", ids, allow_pickle=False)
+
+
+def trained_scenes(folder: Path) -> frozenset[str]:
+    """Return the canonical ids of the scenes that a model was trained on."""
+    ids = np.load(folder / "training_scenes.npy", allow_pickle=False)
+    return frozenset(f"{int(scene):016x}" for scene in ids)

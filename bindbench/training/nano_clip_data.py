@@ -125,9 +125,7 @@ class Cell:
         return f"{self.benchmark}/{self.track}" + ("/unseen" if self.unseen else "")
 
 
-UNSEEN_CELLS = tuple(
-    Cell(f"color-n{n}", track, unseen=True) for track in TRACKS for n in (1, 2, 3)
-)
+UNSEEN_CELLS = tuple(Cell(f"color-n{n}", track, unseen=True) for track in TRACKS for n in (1, 2, 3))
 SUITE_CELLS = tuple(Cell(key, track, unseen=False) for key in BENCHMARKS for track in TRACKS)
 # The cells of the splits other than training, drawn in turn.
 CELLS = {1: UNSEEN_CELLS, 2: (*UNSEEN_CELLS, *SUITE_CELLS)}

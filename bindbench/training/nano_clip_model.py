@@ -12,7 +12,7 @@ from bindbench.training.nano_clip_text import save_tokenizer
 from bindbench.vocabulary import Lexicon
 
 TRUNK = "test_convnext3"  # of timm; 0.34 million parameters, one cell for 32 pixels
-SIZE = 160  # of the images, in pixels
+SIZE = 128  # of the images, in pixels
 CELLS = SIZE // 32
 EMBEDDING = 256
 CONTEXT = 40  # tokens of a caption

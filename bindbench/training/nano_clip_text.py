@@ -114,8 +114,7 @@ class Teller:
             return concept
         relations = self.lexicon.positions
         labels = tuple(
-            relations[x].inverse if relations[x].axis == "horizontal" else x
-            for x in concept.labels
+            relations[x].inverse if relations[x].axis == "horizontal" else x for x in concept.labels
         )
         return Concept(concept.task_name, concept.objects, labels)
 

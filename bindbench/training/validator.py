@@ -37,7 +37,7 @@ PEAK_RATE = 3e-3
 def train_validator(
     out: Path,
     *,
-    cache: Path,
+    cache: Path | None = None,
     lexicon: Lexicon | None = None,
     seed: int = 0,
     scenes: int = 6500,
@@ -55,7 +55,7 @@ def train_validator(
     Args:
         out: folder for ``model.safetensors`` and ``config.json``; a checkpoint is written there
             every 200 steps, with the default thresholds.
-        cache: folder for the rendered scenes.
+        cache: folder for the rendered scenes; None: ``scenes`` in ``out``.
         lexicon: its drawable objects and shapes are the nouns and its colors the colors to learn;
             None: the words of the embedded suite.
         seed: seed of the scenes, of the first weights and of the augmentation.
@@ -69,6 +69,7 @@ def train_validator(
         UserError: a noun without a mesh, or a folder that can't be written.
     """
     plan = Plan(lexicon or embedded_lexicon(), seed)
+    cache = cache or out / "scenes"
     prepare(plan, TRAINING, scenes, cache, workers, report)
     prepare(plan, VALIDATION, validation_scenes, cache, workers, report)
     samples = load_samples(plan, TRAINING, scenes, cache)

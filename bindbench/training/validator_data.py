@@ -25,7 +25,8 @@ from bindbench.errors import UserError
 from bindbench.models.pixel_network import SIDE
 from bindbench.tasks import BENCHMARKS, TRACKS, Benchmark, Track
 from bindbench.training.validator_augment import MAX_OBJECTS, NO_COLOR, Sample
-from bindbench.vocabulary import Lexicon, load_lexicon
+from bindbench.vocabulary import Lexicon
+from bindbench.vocabulary_files import load_lexicon
 
 if TYPE_CHECKING:
     from bindbench.rendering.scenes import Scene

@@ -31,6 +31,7 @@ GRID = {
 ACCEPT: dict[Track, float] = {"minimal": 0.985, "contextual": 0.96}
 CATCH = 0.985
 WITHOUT_BAR = {"borderline"}
+MAX_PAIR = 1  # renders show a pair of scissors as one thing
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ def _presence(
     """Return the presence verdict and, if it is ``pass``, each object's detection."""
     query = [trained.nouns.index(name) for name in case.spec.concept.objects]
     found = select(case.instances, query, trained.nouns, thresholds)
-    verdict, matched = presence_verdict(case.spec.concept, found, lexicon)
+    verdict, matched = presence_verdict(case.spec.concept, found, lexicon, MAX_PAIR)
     return verdict, [found[k] for k in matched] if verdict == "pass" else []
 
 

@@ -10,17 +10,19 @@ MISSING, COUNT, EXTRA = "missing", "count", "extra"
 
 
 def presence_verdict(
-    concept: Concept, detections: Sequence[Detection], lexicon: Lexicon
+    concept: Concept, detections: Sequence[Detection], lexicon: Lexicon, max_pair: int = 2
 ) -> tuple[str, list[int]]:
     """Check the number of instances of each object (Auto-Comp, section 3, validation).
 
-    Every object must be found exactly once; one of which a pair is spoken ("a pair of gloves")
-    may show as one instance or as two.
+    Every object must be found exactly once. One of which a pair is spoken ("a pair of gloves")
+    may show as one instance or as two, unless ``max_pair`` says that the detector and the
+    generator know a pair as one thing.
 
     Args:
         concept: what the image should hold.
         detections: what a detector found when asked for the concept's objects.
         lexicon: says which nouns are pairs.
+        max_pair: most instances that a pair may show as.
 
     Returns:
         The verdict: ``pass``; ``missing``: an object was not found; ``count``: one was found too
@@ -38,7 +40,7 @@ def presence_verdict(
     ]
     if -1 in matched:
         return MISSING, matched
-    if any(len(found[name]) > (2 if nouns[name].number == "pair" else 1) for name in found):
+    if any(len(found[name]) > (max_pair if nouns[name].number == "pair" else 1) for name in found):
         return COUNT, matched
     if any(detection.name not in found for detection in detections):
         return EXTRA, matched

@@ -1,6 +1,7 @@
 import pytest
 
-from bindbench.vocabulary import Lexicon, load_lexicon
+from bindbench.vocabulary import Lexicon
+from bindbench.vocabulary_files import load_lexicon
 
 
 @pytest.fixture(scope="session")

@@ -25,7 +25,7 @@ import hashlib
 from bindbench.concepts import Concept
 from bindbench.rendering.render import render_scene
 from bindbench.rendering.scenes import compose
-from bindbench.vocabulary import load_lexicon
+from bindbench.vocabulary_files import load_lexicon
 lexicon = load_lexicon(dict(objects="objects_embedded", shapes="shapes", colors="colors20",
                             positions="positions4", sizes="sizes3"))
 concept = Concept("color", ("stool", "sailboat"), ("red", "gold"))

@@ -56,5 +56,10 @@ def test_a_pair_shows_as_one_instance_or_two(lexicon, count, verdict):
     assert presence_verdict(GLOVES_CUP, detections, lexicon)[0] == verdict
 
 
+def test_a_pair_can_be_held_to_one_instance(lexicon):
+    detections = [found("gloves"), found("gloves"), found("cup")]
+    assert presence_verdict(GLOVES_CUP, detections, lexicon, max_pair=1)[0] == "count"
+
+
 def test_missing_is_named_before_extra(lexicon):
     assert presence_verdict(CUP_CHAIR, [found("cup"), found("gloves")], lexicon)[0] == "missing"
