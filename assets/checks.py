@@ -41,7 +41,7 @@ def blocking_check(name: str, target: AssetsDefinition, judge: Judgement) -> Ass
         return AssetCheckResult(
             passed=outcome.passed,
             severity=AssetCheckSeverity.ERROR,
-            metadata={"observed": outcome.observed, "failed": list(outcome.failed)},
+            metadata={"failed": list(outcome.failed), **outcome.observed},
         )
 
     return check

@@ -19,7 +19,7 @@ def result(artifact: Artifact, **extra: Any) -> MaterializeResult:
         "settings": MetadataValue.json(artifact.settings),
         "summary": MetadataValue.json(artifact.summary),
     }
-    return MaterializeResult(data_version=DataVersion(artifact.digest), metadata=metadata | extra)
+    return MaterializeResult(data_version=DataVersion(artifact.digest), metadata=extra | metadata)
 
 
 def picture(png: bytes) -> MetadataValue:

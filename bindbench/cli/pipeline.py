@@ -7,7 +7,9 @@ import importlib.util
 import os
 import subprocess
 import sys
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +21,11 @@ from bindbench.suite import Suite, load_suite, read_yaml, resolve_suite
 
 if TYPE_CHECKING:
     from dagster import DagsterInstance, Definitions, ExecuteInProcessResult
+
+    from bindbench.pipeline.base import Context
+    from bindbench.storage.store import Artifact
+
+    Build = Callable[[Context], list[Artifact]]
 
 
 @dataclass(frozen=True)
@@ -135,28 +142,63 @@ class Runner:
     repair: bool
     console: Console
 
-    def context(self) -> Any:
+    def context(self) -> "Context":
         """Return the library's context as the definitions make it."""
-        return self.definitions.resources["bench"].context()  # type: ignore[index]
+        return (self.definitions.resources or {})["bench"].context()
 
     def run(self, suite: Suite) -> bool:
-        """Run every partition; one that fails does not stop the others."""
+        """Run every partition that is not up to date; one that fails does not stop the others."""
         from dagster import MultiPartitionKey
 
         from bindbench.models.registry import ModelName
+        from bindbench.pipeline import spine
 
         slugs = [ModelName.parse(s.model).slug for s in suite.profile.scorers]
         self.instance.add_dynamic_partitions("model", slugs)
-        good = self.job("list_words")
+        good = self.update("list_words", spine.build_vocabulary)
         for number, key in enumerate(suite.benchmarks, 1):
             self.console.rule(f"{key} ({number}/{len(suite.benchmarks)})")
-            built = self.job("build_benchmark", key)
+            built = self.update("build_benchmark", partial(spine.build_benchmark, key=key), key)
             good &= built
             for slug in slugs if built else ():
-                good &= self.job(
-                    "score_model", MultiPartitionKey({"benchmark": key, "model": slug})
-                )
-        return self.job("summarize") and good
+                cell = MultiPartitionKey({"benchmark": key, "model": slug})
+                score = partial(spine.score_model, key=key, slug=slug)
+                good &= self.update("score_model", score, cell)
+        return self.update("summarize", spine.summarize) and good
+
+    def update(self, name: str, build: "Build", partition: str | None = None) -> bool:
+        """Run a job unless its last run succeeded with just what the library would build now."""
+        if not self.repair and self.is_current(name, build, partition):
+            self.console.print(f"{name} {partition or ''}: up to date", highlight=False)
+            return True
+        return self.job(name, partition)
+
+    def is_current(self, name: str, build: "Build", partition: str | None) -> bool:
+        """Whether nothing would be computed, and Dagster's last run recorded the same content."""
+        from dagster import DagsterRunStatus, RunsFilter
+
+        from bindbench.pipeline.spine import IdleEngine, Outdated
+
+        try:
+            artifacts = build(replace(self.context(), engine=IdleEngine(), on_progress=None))
+        except (Outdated, UserError):
+            return False
+        tags = {"dagster/partition": partition} if partition else {}
+        runs = self.instance.get_runs(RunsFilter(job_name=name, tags=tags), limit=1)
+        if not runs or runs[0].status != DagsterRunStatus.SUCCESS:
+            return False
+        return all(self.recorded_digest(a.asset, partition) == a.digest for a in artifacts)
+
+    def recorded_digest(self, asset: str, partition: str | None) -> str | None:
+        """Return the data version of an asset's last materialization."""
+        from dagster import AssetKey, AssetRecordsFilter
+
+        wanted = AssetRecordsFilter(
+            asset_key=AssetKey(asset), asset_partitions=[partition] if partition else None
+        )
+        records = self.instance.fetch_materializations(wanted, limit=1).records
+        made = records[0].asset_materialization if records else None
+        return (made.tags or {}).get("dagster/data_version") if made else None
 
     def job(self, name: str, partition: str | None = None) -> bool:
         """Run one job and print why it failed, if it did."""

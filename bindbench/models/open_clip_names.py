@@ -91,7 +91,7 @@ def _checkpoint(file: Path, architecture: str) -> Source:
 def _tags() -> frozenset[tuple[str, str]]:
     import open_clip
 
-    return frozenset(open_clip.list_pretrained())
+    return frozenset((str(model), str(tag)) for model, tag in open_clip.list_pretrained())
 
 
 @functools.cache

@@ -26,7 +26,7 @@ from bindbench.models.open_clip_text import needed_lengths, text_features
 from bindbench.tasks import TRACKS
 from bindbench.training.nano_clip_data import NanoPlan
 from bindbench.training.nano_clip_figures import measure
-from bindbench.training.nano_clip_images import UNNAMED, Scenes, cell_targets, views
+from bindbench.training.nano_clip_images import UNNAMED, Scenes, Targets, targets_of, views
 from bindbench.training.nano_clip_model import new_model, save_weights, write_folder
 from bindbench.training.nano_clip_text import Teller
 from bindbench.training.validator_data import (
@@ -43,8 +43,9 @@ LOG_EVERY = 50  # steps
 SAVE_EVERY = 200  # steps
 WARM_UP = 50  # steps
 WEIGHT_DECAY = 0.05
-PRE_RATE, TRUNK_RATE, RATE = 2e-3, 4e-4, 1e-3
+PRE_RATE, TRUNK_RATE, RATE = 8e-3, 4e-4, 1e-3
 EMPTY_WEIGHT = 0.15  # of empty cells in pre-training
+CELL_WEIGHT = 0.5  # of naming cells beside naming objects
 OBJECTS_ONLY = 0.12  # share of captions that name the objects alone
 COLORS_TOLD = 0.35  # share of relational scenes that are told by their colors
 LARGEST_SCALE = 100.0
@@ -144,49 +145,61 @@ class Deck:
 def pretrain(
     model: Any, scenes: Scenes, plan: NanoPlan, phase: Phase, seed: int, report: Report
 ) -> None:
-    """Let the image trunk learn to name the noun and the color in each cell."""
+    """Let the image trunk learn to name the noun and the color of each cell and each object."""
     rng = np.random.default_rng([seed, 1])
     trunk, nouns, colors = model.visual.trunk, len(plan.nouns), len(plan.colors)
-    head = nn.Conv2d(trunk.num_features, nouns + 1 + colors + 1, 1)
-    parameters = [*trunk.parameters(), *head.parameters()]
+    heads = [nn.Linear(trunk.num_features, count + 1) for count in (nouns, colors)]
+    parameters = [*trunk.parameters(), *(p for head in heads for p in head.parameters())]
     optimizer = optimizer_of([(parameters, PRE_RATE * phase.factor)])
-    weights = [torch.ones(count + 1) for count in (nouns, colors)]
-    for weight in weights:
-        weight[-1] = EMPTY_WEIGHT
     deck, pace, right = Deck(len(scenes), rng), Pace(phase.steps), np.zeros(3)
     model.train()
     for step in range(1, phase.steps + 1):
         schedule(optimizer, step, phase.steps)
         rows = deck.deal(phase.batch)
         seen = views(scenes, rows, rng)
-        targets = cell_targets(scenes, rows, seen.grid, nouns, colors)
+        targets = targets_of(scenes, rows, seen.grid, nouns, colors)
         with torch.autocast("cpu", torch.bfloat16):
-            cells = head(trunk.forward_features(seen.images))
-        found = cells.float().flatten(2).transpose(1, 2).split([nouns + 1, colors + 1], dim=-1)
-        loss = torch.zeros(())
-        for logits, target, weight in zip(found, targets, weights, strict=True):
-            loss = loss + functional.cross_entropy(
-                logits.flatten(0, 1), target.flatten(), weight=weight, ignore_index=UNNAMED
-            )
+            features = trunk.forward_features(seen.images)
+        loss, hits = _naming_loss(features.float().flatten(2).transpose(1, 2), heads, targets)
         _descend(optimizer, loss, parameters)
-        right += _named_rightly(found, targets, nouns)
+        right += hits
         if step % LOG_EVERY == 0 or step == phase.steps:
             noun, color = right[:2] / max(right[2], 1)
             report(
                 f"trunk: {pace.line(step)}; loss {loss.item():.3f}, "
-                f"cells named: noun {noun:.3f}, color {color:.3f}"
+                f"objects named: noun {noun:.3f}, color {color:.3f}"
             )
             right[:] = 0
 
 
-def _named_rightly(found: Sequence[Tensor], targets: Sequence[Tensor], nouns: int) -> np.ndarray:
-    """Count the object cells with the right noun, with the right color, and all of them."""
-    cells = (targets[0] >= 0) & (targets[0] < nouns)
-    hits = [
-        float((logits[..., :-1].argmax(-1) == target)[cells].sum())
-        for logits, target in zip(found, targets, strict=True)
-    ]
-    return np.array([*hits, float(cells.sum())])
+def _naming_loss(
+    cells: Tensor, heads: Sequence[nn.Linear], targets: Targets
+) -> tuple[Tensor, np.ndarray]:
+    """Return the loss, and how many objects got the right noun, the right color, and there are.
+
+    An object is named by the mean of the cells, each weighted by how much of it the object fills.
+
+    Args:
+        cells: features, float32 (B, cells, D).
+        heads: of nouns and of colors, with one more output for empty cells.
+        targets: what is right.
+    """
+    weights = targets.cover / targets.cover.sum(1, keepdim=True).clamp(min=1e-6)
+    objects = weights.transpose(1, 2) @ cells
+    loss, hits = torch.zeros(()), []
+    for head, cell, name in zip(heads, targets.cells, targets.objects, strict=True):
+        by_class = torch.ones(head.out_features)
+        by_class[-1] = EMPTY_WEIGHT
+        loss = loss + CELL_WEIGHT * functional.cross_entropy(
+            head(cells).flatten(0, 1), cell.flatten(), by_class, ignore_index=UNNAMED
+        )
+        logits = head(objects)
+        loss = loss + functional.cross_entropy(
+            logits.flatten(0, 1), name.flatten(), ignore_index=UNNAMED
+        )
+        hits.append((logits[..., :-1].argmax(-1) == name).sum().item())
+    there = (targets.objects[0] != UNNAMED).sum().item()
+    return loss, np.array([*hits, there], dtype=float)
 
 
 def _descend(

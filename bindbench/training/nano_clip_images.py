@@ -80,12 +80,22 @@ def views(scenes: Scenes, rows: np.ndarray, rng: np.random.Generator) -> Views:
     return Views(images, mirrored, grid)
 
 
-def cell_targets(
-    scenes: Scenes, rows: np.ndarray, grid: Tensor, no_noun: int, no_color: int
-) -> tuple[Tensor, Tensor]:
-    """Return the noun and the color that each cell shows most of, int64 (B, CELLS * CELLS).
+@dataclass(frozen=True)
+class Targets:
+    """What B augmented scenes show, for the trunk to learn."""
 
-    ``no_noun`` and ``no_color`` stand for empty cells, UNNAMED for those to be ignored.
+    cells: tuple[Tensor, Tensor]  # noun and color of each cell, int64 (B, CELLS * CELLS)
+    cover: Tensor  # float32 (B, CELLS * CELLS, K): the share of each cell that object k fills
+    objects: tuple[Tensor, Tensor]  # noun and color of each object, int64 (B, K)
+
+
+def targets_of(
+    scenes: Scenes, rows: np.ndarray, grid: Tensor, no_noun: int, no_color: int
+) -> Targets:
+    """Return what the trunk is to say of some views, K = ``MAX_OBJECTS``.
+
+    ``no_noun`` and ``no_color`` stand for empty cells. UNNAMED ones are to be ignored: cells that
+    hold a little of an object, and objects that are not there.
     """
     maps = torch.from_numpy(scenes.instances[rows]).float()[:, None]
     warped = functional.grid_sample(
@@ -96,10 +106,13 @@ def cell_targets(
     blocks = blocks.reshape(len(rows), CELLS * CELLS, step * step)
     cover = torch.stack([(blocks == k + 1).float().mean(-1) for k in range(MAX_OBJECTS)], -1)
     share, best = cover.max(-1)
-    out = []
+    visible = cover.sum(1) > LEAST_COVER
+    cells, objects = [], []
     for table, nothing in ((scenes.nouns, no_noun), (scenes.colors, no_color)):
-        named = torch.from_numpy(table[rows]).gather(1, best)
+        names = torch.from_numpy(table[rows])
+        named = names.gather(1, best)
         named[share < LEAST_COVER] = UNNAMED
         named[share == 0] = nothing
-        out.append(named)
-    return out[0], out[1]
+        cells.append(named)
+        objects.append(torch.where(visible, names, UNNAMED))
+    return Targets((cells[0], cells[1]), cover, (objects[0], objects[1]))

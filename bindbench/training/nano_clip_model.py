@@ -11,7 +11,7 @@ from safetensors.torch import save_file
 from bindbench.training.nano_clip_text import save_tokenizer
 from bindbench.vocabulary import Lexicon
 
-TRUNK = "test_convnext3"  # of timm; 0.34 million parameters, one cell for 32 pixels
+TRUNK = "test_byobnet"  # of timm; 0.2 million parameters, one cell for 32 pixels
 SIZE = 128  # of the images, in pixels
 CELLS = SIZE // 32
 EMBEDDING = 256

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from bindbench.models.pixel_network import PixelNetwork, Thresholds, Trained, save
+from bindbench.models.pixel_network import PixelNetwork, Thresholds, Trained, load, save
 from bindbench.training.validator_augment import Augmenter, Batch, Palette, Sample, to_linear
 from bindbench.training.validator_data import (
     TRAINING,
@@ -79,8 +79,9 @@ def train_validator(
         save(trainer.trained(Thresholds()), out, step=step, seed=seed, scenes=scenes)
 
     trainer.run(report, checkpoint)
-    raw = trainer.trained(Thresholds())
-    thresholds, figures = tune(raw, plan, validation_scenes, cache, report)
+    checkpoint(steps)
+    rounded = load(out)  # choose the thresholds for the half-precision weights that ship
+    thresholds, figures = tune(rounded, plan, validation_scenes, cache, report)
     trained = trainer.trained(thresholds)
     save(
         trained,

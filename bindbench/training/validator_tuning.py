@@ -129,7 +129,7 @@ def tune(
     specs = [plan.spec(VALIDATION, i) for i in range(scenes)]
     cases = cases_of(trained, plan, zip(specs, (d.image for d in drawn), strict=True))
     judge = PixelJudge(plan.lexicon, trained)
-    best: tuple[float, Thresholds, dict[str, float]] | None = None
+    tried: list[tuple[float, Thresholds, dict[str, float]]] = []
     grid = itertools.product(GRID["score"], GRID["extra"], GRID["noun"])
     for score, extra, noun in grid:
         thresholds = Thresholds(score, extra, noun, 0.0)
@@ -138,20 +138,33 @@ def tune(
         ]
         for color in GRID["color"]:
             figures = rates(cases, [ceiling >= color for ceiling in ceilings])
-            value = merit(figures)
-            if best is None or value > best[0]:
-                best = value, replace(thresholds, color=color), figures
-    assert best is not None
-    report(f"thresholds: {best[1]}")
-    for name, rate in best[2].items():
+            tried.append((merit(figures), replace(thresholds, color=color), figures))
+    best = central([(value, chosen) for value, chosen, _ in tried])
+    figures = next(figures for _, chosen, figures in tried if chosen == best)
+    report(f"thresholds: {best}")
+    for name, rate in figures.items():
         report(f"validation: {name} {rate:.3f}")
     verdicts = Counter(
-        verdict_of(case, trained, judge, plan.lexicon, best[1])
+        verdict_of(case, trained, judge, plan.lexicon, best)
         for case in cases
         if case.spec.fault is None
     )
     report(f"validation: fault-free scenes by verdict: {dict(verdicts.most_common())}")
-    return best[1], best[2]
+    return best, figures
+
+
+def central(tried: Sequence[tuple[float, Thresholds]]) -> Thresholds:
+    """Return the thresholds of the highest value; of equal ones those in the middle.
+
+    Where many choices decide the validation scenes alike, the middle one is furthest from where
+    others begin to fail.
+    """
+    highest = max(value for value, _ in tried)
+    equal = [chosen for value, chosen in tried if value >= highest - 1e-9]
+    points = np.array([[*vars(chosen).values()] for chosen in equal])
+    spread = np.maximum(points.max(0) - points.min(0), 1e-9)
+    distances = (np.abs(points - np.median(points, axis=0)) / spread).sum(1)
+    return equal[int(distances.argmin())]
 
 
 def _color_ceiling(

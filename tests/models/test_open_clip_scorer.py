@@ -119,7 +119,7 @@ def test_a_folder_and_its_checkpoint_file_give_the_same(tmp_path, custom):
     (tmp_path / "tiny-words.json").write_text(json.dumps(config))
     with pytest.raises(UserError, match="set the option architecture"):
         find_source(str(tmp_path / "epoch.pt"))
-    with pytest.raises(UserError, match="Unknown architecture of open_clip 'ViT-B-33'.*ViT-B-32"):
+    with pytest.raises(UserError, match=r"Unknown architecture of open_clip 'ViT-B-33'.*ViT-B-32"):
         find_source(str(tmp_path / "epoch.pt"), "ViT-B-33")
     source = find_source(str(tmp_path / "epoch.pt"), "ViT-B-32")
     assert (source.model, source.pretrained) == ("ViT-B-32", str(tmp_path / "epoch.pt"))
@@ -201,13 +201,13 @@ def test_nan_in_an_embedding_names_what_it_is_of(tmp_path):
         tensors | {"text.text_projection": tensors["text.text_projection"] * torch.nan},
         folder / WEIGHTS,
     )
-    with pytest.raises(UserError, match="open_clip:tiny gave .*NaN.* the caption 'a red cup'"):
+    with pytest.raises(UserError, match=r"open_clip:tiny gave .*NaN.* the caption 'a red cup'"):
         load(folder).score(requests())
     save_file(
         tensors | {"visual.head.proj.weight": tensors["visual.head.proj.weight"] * torch.nan},
         folder / WEIGHTS,
     )
-    with pytest.raises(UserError, match="NaN.* the image of item 0"):
+    with pytest.raises(UserError, match=r"NaN.* the image of item 0"):
         load(folder).score(requests())
 
 

@@ -233,3 +233,37 @@ def test_offsets_are_shares_of_the_longer_side(shift, sign):
     image = np.zeros((50, 100, 3), dtype=np.uint8)
     pair = block(40, 10, 50, 20), block(40 + shift, 10, 50 + shift, 20)
     assert direction(image, pair, "horizontal", Geometry(offset=0.15)) == sign
+
+
+def test_the_shipped_weights_decide_fresh_renders():
+    """Fault-free scenes pass and exchanged colors are caught, on scenes of unused seeds."""
+    from bindbench.tasks import BENCHMARKS
+    from bindbench.training.validator_data import CALIBRATION, Plan, draw, embedded_lexicon
+    from bindbench.validation.labels import label_questions, label_verdict
+    from bindbench.validation.presence import presence_verdict
+
+    plan = Plan(embedded_lexicon(), 12345)
+    specs = [
+        plan.spec_of(CALIBRATION, i, BENCHMARKS["color-n2"], "minimal", fault)
+        for fault in (None, "exchanged")
+        for i in range(6)
+    ]
+    images = [draw(spec, plan).image for spec in specs]
+    detector, judge = PixelDetector(), PixelJudge(plan.lexicon)
+    queries = [spec.concept.objects for spec in specs]
+    found = detector.detect(images, queries)
+    again = detector.detect(images, queries)
+    verdicts = []
+    for i, (spec, detections) in enumerate(zip(specs, found, strict=True)):
+        presence, matched = presence_verdict(spec.concept, detections, plan.lexicon, max_pair=1)
+        assert [d.box for d in detections] == [d.box for d in again[i]]
+        if presence != "pass":
+            verdicts.append(presence)
+            continue
+        questions = label_questions(spec.concept, plan.lexicon)
+        shown = [detections[k] for k in matched]
+        [answers] = judge.answer([images[i]], [shown], [questions])
+        least = detector.thresholds.color
+        verdicts.append(label_verdict(spec.concept, questions, answers, least)[0])
+    assert verdicts[:6].count("pass") >= 5
+    assert "pass" not in verdicts[6:]

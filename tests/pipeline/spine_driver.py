@@ -6,24 +6,11 @@ from pathlib import Path
 import yaml
 
 from bindbench.engine.local import LocalEngine
-from bindbench.pipeline import (
-    captions,
-    concept_set,
-    filter_shift,
-    images,
-    leaderboard,
-    model_scores,
-    negatives,
-    paired_set,
-    report,
-    validated,
-    vocabularies,
-)
+from bindbench.models.registry import ModelName
+from bindbench.pipeline import spine
 from bindbench.pipeline.base import Context
 from bindbench.storage.store import Artifact, Store
 from bindbench.suite import Suite, resolve_suite
-
-STAGES = (concept_set, captions, images, validated, paired_set, negatives, filter_shift)
 
 
 def small_suite(**fields) -> Suite:
@@ -43,16 +30,13 @@ def small_suite(**fields) -> Suite:
 
 def build_all(context: Context) -> dict[str, Artifact]:
     """Return every artifact of the suite by ``asset/partition``."""
-    built = {"vocabulary/all": vocabularies.build(context)}
+    built = spine.build_vocabulary(context)
     for key in context.suite.benchmarks:
-        for stage in STAGES:
-            built[f"{stage.NAME}/{key}"] = stage.build(context, key)
+        built += spine.build_benchmark(context, key)
         for settings in context.suite.profile.scorers:
-            scores = model_scores.build(context, key, settings)
-            built[f"{scores.asset}/{scores.partition}"] = scores
-    built["leaderboard/all"] = leaderboard.build(context)
-    built["report/all"] = report.build(context)
-    return built
+            built += spine.score_model(context, key, ModelName.parse(settings.model).slug)
+    built += spine.summarize(context)
+    return {f"{artifact.asset}/{artifact.partition}": artifact for artifact in built}
 
 
 def digests(built: dict[str, Artifact]) -> dict[str, str]:

@@ -66,7 +66,7 @@ def test_scores_do_not_depend_on_the_batch():
 
 
 def test_nan_is_refused_with_what_it_is_of():
-    with pytest.raises(UserError, match="fake gave .* NaN .* the caption 'nan' in float32"):
+    with pytest.raises(UserError, match=r"fake gave .* NaN .* the caption 'nan' in float32"):
         ContrastiveScorer(Fake()).score([request("a", 1, ["good", "nan"])])
 
 

@@ -19,7 +19,7 @@ from bindbench.training.nano_clip_data import (
     evaluation_scenes,
     held_out_pairs,
 )
-from bindbench.training.nano_clip_images import Scenes, cell_targets, views
+from bindbench.training.nano_clip_images import Scenes, targets_of, views
 from bindbench.training.nano_clip_model import CELLS, SIZE
 from bindbench.training.nano_clip_text import Teller, save_tokenizer, words_of
 from bindbench.training.validator_data import (
@@ -40,9 +40,7 @@ def flat_scene(spec: SceneSpec, plan: NanoPlan) -> Drawn:
     image = np.full((128, 128, 3), 235, dtype=np.uint8)
     instances = np.zeros((128, 128), dtype=np.int8)
     nouns = np.full(6, -1, dtype=np.int16)
-    for k, (noun, color) in enumerate(
-        zip(spec.concept.objects, plan.colors_of(spec), strict=True)
-    ):
+    for k, (noun, color) in enumerate(zip(spec.concept.objects, plan.colors_of(spec), strict=True)):
         place = slice(40, 70), slice(5 + 40 * k, 35 + 40 * k)
         image[place] = plan.lexicon.colors[color].srgb
         instances[place], nouns[k] = k + 1, plan.nouns.index(noun)
@@ -182,11 +180,11 @@ def test_one_caption_for_each_image_and_swaps_only_when_asked(plan):
 
 def test_views_are_normalised_and_mirrored_with_their_maps(plan):
     scenes = flat_scenes(plan, [COLOR])
-    found = [views(scenes, np.zeros(8, np.int64), np.random.default_rng(0))][0]
+    found = views(scenes, np.zeros(8, np.int64), np.random.default_rng(0))
     assert found.images.shape == (8, 3, SIZE, SIZE)
     assert found.images.min() >= -2 and found.images.max() <= 2
     assert 0 < found.mirrored.sum() < 8
-    nouns, colors = cell_targets(scenes, np.zeros(8, np.int64), found.grid, 99, 98)
+    nouns, colors = targets_of(scenes, np.zeros(8, np.int64), found.grid, 99, 98).cells
     cake, bus = (plan.nouns.index(name) for name in COLOR.objects)
     red, blue = (plan.colors.index(name) for name in COLOR.labels)
     for k in range(8):

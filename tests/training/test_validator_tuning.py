@@ -6,7 +6,7 @@ from bindbench.models.pixel_instances import Instance
 from bindbench.models.pixel_judge import PixelJudge
 from bindbench.models.pixel_network import PixelNetwork, Thresholds, Trained
 from bindbench.training.validator_data import SceneSpec, embedded_lexicon
-from bindbench.training.validator_tuning import Case, merit, rates, verdict_of
+from bindbench.training.validator_tuning import Case, central, merit, rates, verdict_of
 
 NOUNS, COLORS = ("chair", "couch"), ("red", "blue")
 LINES = Thresholds(score=0.1, extra=0.5, noun=0.2, color=0.7)
@@ -60,3 +60,11 @@ def test_merit_prefers_reaching_the_aims_and_ignores_borderline():
     uneven = {"minimal/none": 1.0, "minimal/dropped": 0.9}
     assert merit(level) > merit(uneven)
     assert merit(level | {"minimal/borderline": 0.0}) == merit(level)
+
+
+def test_of_equal_thresholds_the_middle_ones_are_chosen():
+    tried = [
+        (value, Thresholds(0.1, 0.5, 0.2, color))
+        for value, color in ((1, 0.4), (2, 0.5), (2, 0.6), (2, 0.7), (1, 0.8))
+    ]
+    assert central(tried).color == 0.6

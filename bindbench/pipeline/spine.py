@@ -1,0 +1,73 @@
+"""The stages in their order: a whole benchmark, a model's scores and the summary, as functions."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from bindbench.pipeline import (
+    captions,
+    concept_set,
+    filter_shift,
+    images,
+    leaderboard,
+    model_scores,
+    negatives,
+    paired_set,
+    report,
+    validated,
+    vocabularies,
+)
+from bindbench.pipeline.base import Context
+from bindbench.storage.store import Artifact
+
+BENCHMARK_STAGES = (
+    concept_set,
+    captions,
+    images,
+    validated,
+    paired_set,
+    negatives,
+    filter_shift,
+)
+
+
+def build_vocabulary(context: Context) -> list[Artifact]:
+    """Build the table of words."""
+    return [vocabularies.build(context)]
+
+
+def build_benchmark(context: Context, key: str) -> list[Artifact]:
+    """Build everything of a benchmark but the scores."""
+    return [stage.build(context, key) for stage in BENCHMARK_STAGES]
+
+
+def score_model(context: Context, key: str, slug: str) -> list[Artifact]:
+    """Score one of the suite's models on a benchmark."""
+    return [model_scores.build_named(context, key, slug)]
+
+
+def summarize(context: Context) -> list[Artifact]:
+    """Build the leaderboard and the report."""
+    return [leaderboard.build(context), report.build(context)]
+
+
+class Outdated(Exception):
+    """Something would have to be computed."""
+
+
+class IdleEngine:
+    """Stands for an engine where only finished artifacts are wanted: it refuses to compute."""
+
+    workers = 1
+
+    def map(
+        self,
+        function: Callable[[Any], Any],
+        tasks: Sequence[Any],
+        on_done: Callable[[int, Any], None],
+        names: Sequence[str] | None = None,
+    ) -> None:
+        """Raise Outdated."""
+        raise Outdated
+
+    def close(self) -> None:
+        """Do nothing: there are no workers."""
