@@ -8,9 +8,9 @@ import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from bindbench.errors import UserError, unknown_name
 from bindbench.suite import RoleSettings, Strict, VocabularySources, parse
@@ -79,9 +79,17 @@ class OpenClipOptions(ContrastiveOptions):
 class MitsubaOptions(Strict):
     """Options of the ray tracer."""
 
-    resolution: int = 128
-    samples: int = 8
+    resolution: Annotated[int, Field(ge=64, le=2048)] = 128
+    samples: Annotated[int, Field(ge=1, le=4096)] = 8
     faults: dict[str, float] = Field(default_factory=dict)
+
+    @field_validator("faults")
+    @classmethod
+    def _rates(cls, value: dict[str, float]) -> dict[str, float]:
+        from bindbench.rendering.faults import check_rates
+
+        check_rates(value)
+        return value
 
 
 def _grammar(name: ModelName, options: NoOptions, lexicon: Lexicon) -> Any:

@@ -19,7 +19,6 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from bindbench.concepts import Concept
 from bindbench.models.open_clip_names import find_source
 from bindbench.models.open_clip_scorer import load_open_clip
 from bindbench.models.open_clip_text import needed_lengths, text_features
@@ -46,8 +45,8 @@ WEIGHT_DECAY = 0.05
 PRE_RATE, TRUNK_RATE, RATE = 8e-3, 4e-4, 1e-3
 EMPTY_WEIGHT = 0.15  # of empty cells in pre-training
 CELL_WEIGHT = 0.5  # of naming cells beside naming objects
-OBJECTS_ONLY = 0.12  # share of captions that name the objects alone
-COLORS_TOLD = 0.35  # share of relational scenes that are told by their colors
+RELATIONS = 0.4  # share of captions that tell the whole scene, by its relations if it has any
+OBJECTS_ONLY = 0.1  # share of captions that name some objects alone
 LARGEST_SCALE = 100.0
 TELLINGS = 3  # captions of each image in a step: texts are cheap beside images
 TEXT_GROUPS = 3  # that captions are sorted into by length, to spare padding
@@ -64,10 +63,11 @@ class Phase:
 
 @dataclass(frozen=True)
 class Told:
-    """Captions of a batch: a positive for each image, and swapped ones for some of them."""
+    """Captions of a batch of B scenes: a true one for each, and swapped ones for some."""
 
     positives: list[str]
     swapped: list[str]
+    true: Tensor  # bool (B, B): caption i is true of scene j
 
 
 def tell(
@@ -78,23 +78,34 @@ def tell(
     swaps: bool,
     rng: np.random.Generator,
 ) -> Told:
-    """Write a random true caption of each scene, and false ones if ``swaps``."""
-    told = Told([], [])
-    for row, flipped in zip(rows, mirrored, strict=True):
-        concept: Concept = scenes.concepts[row]
-        if concept.task.axis == "relation" and rng.random() < COLORS_TOLD:
-            concept = scenes.colored[row]
-        elif flipped:
-            concept = teller.mirrored(concept)
+    """Write a random true caption of each scene, and false ones if ``swaps``.
+
+    Captions leave out much, as captions do: some name one object of the scene and its color, some
+    the objects alone. So it takes the color of the right object to find the image.
+    """
+    positives, swapped = [], []
+    claims = np.zeros((len(rows), scenes.features.shape[1]), np.float32)
+    for i, (row, flipped) in enumerate(zip(rows, mirrored, strict=True)):
+        concept, said = scenes.concepts[row], scenes.colored[row]
+        kind = rng.random()
+        if concept.task.axis == "relation" and kind < RELATIONS:
+            concept = teller.mirrored(concept) if flipped else concept
+        elif kind < RELATIONS:
+            concept = said
+        else:
+            concept = teller.part(said, rng)
         concept = teller.retold(concept, rng)
-        if rng.random() < OBJECTS_ONLY:
-            told.positives.append(teller.objects_only(concept))
+        colors = concept.task.axis == "attribute" and kind < 1 - OBJECTS_ONLY
+        claims[i, scenes.claims(concept, colors)] = 1
+        if kind >= 1 - OBJECTS_ONLY:
+            positives.append(teller.objects_only(concept))
             continue
         style, seed = TRACKS[int(rng.integers(len(TRACKS)))], int(rng.integers(2**32))
-        told.positives.append(teller.caption(concept, style, seed))
+        positives.append(teller.caption(concept, style, seed))
         if swaps and (other := teller.swapped(concept, rng)):
-            told.swapped.append(teller.caption(other, style, seed))
-    return told
+            swapped.append(teller.caption(other, style, seed))
+    true = claims @ scenes.features[rows].T == claims.sum(1, keepdims=True)
+    return Told(positives, swapped, torch.from_numpy(true))
 
 
 class Pace:
@@ -240,7 +251,7 @@ def contrast(
             images = model.encode_image(seen.images, normalize=True)
             texts = [_embedded(model, tokenizer, each) for each in told]
         scaled = model.logit_scale.exp() * images.float()
-        loss, hit = _contrastive_loss([scaled @ each.float().T for each in texts])
+        loss, hit = _contrastive_loss([scaled @ each.float().T for each in texts], told)
         _descend(optimizer, loss, [*trunk, *others])
         with torch.no_grad():
             model.logit_scale.clamp_(0, math.log(LARGEST_SCALE))
@@ -264,18 +275,25 @@ def _embedded(model: Any, tokenizer: Callable[[list[str]], Tensor], told: Told) 
     return torch.cat(groups)[order.argsort(stable=True)]
 
 
-def _contrastive_loss(tellings: Sequence[Tensor]) -> tuple[Tensor, float]:
+def _contrastive_loss(tellings: Sequence[Tensor], told: Sequence[Told]) -> tuple[Tensor, float]:
     """Return the symmetric loss (CLIP) and how often an image's own caption is first.
+
+    A caption that happens to be true of another image of the batch is no negative of it.
 
     Args:
         tellings: similarities (B, B or more), one for each telling; the first B columns are the
-            images' own captions, in their order, the others are nobody's.
+            images' own captions, in their order, the others are true of no image.
+        told: the tellings.
     """
     losses, hits = [], []
-    for logits in tellings:
-        right = torch.arange(len(logits))
+    for logits, captions in zip(tellings, told, strict=True):
+        right, count = torch.arange(len(logits)), len(logits)
+        also_true = captions.true.T & ~torch.eye(count, dtype=torch.bool)
+        blocked = torch.zeros_like(logits, dtype=torch.bool)
+        blocked[:, :count] = also_true
+        logits = logits.masked_fill(blocked, -torch.inf)
         by_image = functional.cross_entropy(logits, right)
-        by_text = functional.cross_entropy(logits[:, : len(logits)].T, right)
+        by_text = functional.cross_entropy(logits[:, :count].T, right)
         losses.append((by_image + by_text) / 2)
         hits.append((logits.argmax(1) == right).float().mean().item())
     return torch.stack(losses).mean(), float(np.mean(hits))

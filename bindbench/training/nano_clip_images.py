@@ -31,6 +31,13 @@ class Scenes:
     colors: np.ndarray  # int64 (S, MAX_OBJECTS): the color of each object
     concepts: Sequence[Concept]
     colored: Sequence[Concept]  # what each scene says of its objects' colors
+    features: np.ndarray  # float32 (S, F): 1 for each noun, and each noun with its color, it holds
+    _places: dict[tuple[str, str], int]  # the feature of a noun and a color, "" for any
+
+    def claims(self, concept: Concept, colors: bool) -> list[int]:
+        """Return the features that a scene must have for what a concept says of its objects."""
+        labels = concept.labels if colors else [""] * concept.n
+        return [self._places[pair] for pair in zip(concept.objects, labels, strict=True)]
 
     def __len__(self) -> int:
         return len(self.images)
@@ -42,6 +49,12 @@ class Scenes:
         colors = np.full((len(specs), MAX_OBJECTS), UNNAMED, np.int64)
         for row, concept in zip(colors, said, strict=True):
             row[: concept.n] = [plan.colors.index(color) for color in concept.labels]
+        pairs = [(noun, color) for noun in plan.nouns for color in ("", *plan.colors)]
+        places = {pair: i for i, pair in enumerate(pairs)}
+        features = np.zeros((len(specs), len(places)), np.float32)
+        for row, concept in zip(features, said, strict=True):
+            for noun, color in zip(concept.objects, concept.labels, strict=True):
+                row[[places[noun, ""], places[noun, color]]] = 1
         return cls(
             np.stack([d.image for d in drawn]),
             np.stack([d.instances for d in drawn]),
@@ -49,6 +62,8 @@ class Scenes:
             colors,
             [spec.concept for spec in specs],
             said,
+            features,
+            places,
         )
 
 

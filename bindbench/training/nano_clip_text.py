@@ -21,6 +21,7 @@ from bindbench.vocabulary import Lexicon, Relation
 PAD, UNKNOWN, END = "<pad>", "<unk>", "<eos>"
 # Determiners tell nothing of a picture, and without them a caption is a third shorter.
 _DETERMINERS = r"\b(?:a|an|the|some|pair of)\b"
+ONE_OBJECT = 0.6  # share of partial captions that surely name one object
 _WORD = re.compile(r"[a-z0-9'-]+")
 
 
@@ -107,6 +108,16 @@ class Teller:
             objects, labels = objects[::-1], [relations[x].inverse for x in labels[::-1]]
         labels = [_synonym(relations[x], relations.names, rng) for x in labels]
         return Concept(concept.task_name, tuple(objects), tuple(labels))
+
+    def part(self, concept: Concept, rng: np.random.Generator) -> Concept:
+        """Return an attribute concept with some of its pairs, more often few of them."""
+        count = 1 if rng.random() < ONE_OBJECT else int(rng.integers(1, concept.n + 1))
+        kept = rng.permutation(concept.n)[:count]
+        return Concept(
+            concept.task_name,
+            tuple(concept.objects[k] for k in kept),
+            tuple(concept.labels[k] for k in kept),
+        )
 
     def mirrored(self, concept: Concept) -> Concept:
         """Return what the mirror image of a concept's scene shows."""

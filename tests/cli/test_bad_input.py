@@ -63,6 +63,11 @@ def test_run(project, monkeypatch, capsys, arguments, words):
             {"overrides": {"generator": {"options": {"sample": 4}}}},
             "Unknown field 'sample' in options of generator mitsuba:icons: did you mean samples",
         ),
+        (
+            {"overrides": {"generator": {"options": {"faults": {"dropped": 0.9}}}}},
+            "the rates sum to 1.44",
+        ),
+        ({"overrides": {"generator": {"options": {"faults": {"droped": 0.1}}}}}, "dropped"),
         ({"overrides": {"vocabularies": {"objects": "object365"}}}, "did you mean objects365"),
         ({"overrides": {"vocabularies": {"objects": "none.yaml"}}}, "none.yaml does not exist"),
     ],
