@@ -43,6 +43,9 @@ class ValidationSettings(Strict):
     background_gray: Annotated[int, Field(ge=0, le=255)] = 190
     background_share: Share = 0.70
     label_score: Annotated[Share, Field(description="least score of a right answer")] = 0.5
+    pair_instances: Annotated[
+        int, Field(ge=1, le=2, description="instances that a pair of gloves may show as")
+    ] = 2
 
 
 class Bounds(Strict):

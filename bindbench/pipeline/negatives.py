@@ -61,7 +61,7 @@ class MakeNegatives:
 
     def _row(self, row: dict[str, Any]) -> dict[str, Any]:
         lexicon = suite_lexicon(self.suite)
-        order = self._order(row)
+        order = self.order(row)
         concept = reordered(validated.concept_of(self.key, row), order)
         template = template_of(row)
         if order != sorted(order):
@@ -84,7 +84,7 @@ class MakeNegatives:
             "areas": areas.tolist(),
         }
 
-    def _order(self, row: dict[str, Any]) -> list[int]:
+    def order(self, row: dict[str, Any]) -> list[int]:
         """Return the clause order of the scored caption, as positions in the concept.
 
         An image generator tends to draw in the order of its prompt; a scored caption of an

@@ -80,7 +80,9 @@ class ValidateImages:
         found = detector.detect(pixels, [concept.objects for concept in concepts])
         out = []
         for row, concept, image, detections in zip(rows, concepts, pixels, found, strict=True):
-            presence, matched = presence_verdict(concept, detections, lexicon)
+            presence, matched = presence_verdict(
+                concept, detections, lexicon, limits.pair_instances
+            )
             background, share = "not_run", None
             if presence == "pass" and row["track"] == "minimal":
                 masks = [detection.mask for detection in detections]

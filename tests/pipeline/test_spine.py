@@ -12,6 +12,7 @@ from bindbench.captions.minimal import write_minimal
 from bindbench.engine.local import LocalEngine
 from bindbench.pipeline import images, validated
 from bindbench.pipeline.base import Context
+from bindbench.pipeline.negatives import MakeNegatives
 from bindbench.pipeline.quality import (
     candidate_counts,
     digests_right,
@@ -82,12 +83,18 @@ def test_negatives_hold_the_positive_first_and_the_formula_s_number(built):
 
 def test_the_scored_minimal_caption_has_an_order_of_its_own(built):
     context, found = built
-    rows = [r for r in found["negatives/color-n2"].read().to_pylist() if r["track"] == "minimal"]
-    orders = {tuple(row["order"]) for row in rows}
-    assert orders == {(0, 1), (1, 0)}
-    for row in rows:
-        concept = validated.concept_of("color-n2", row)
-        assert row["caption"] == write_minimal(concept, context.lexicon).text
+
+    def order(key, track, i):
+        row = {"objects": ["a", "b"], "track": track, "concept_id": str(i), "index": i}
+        return MakeNegatives(context.suite, key).order(row)
+
+    drawn = [order("color-n2", "minimal", i) for i in range(400)]
+    assert 160 < drawn.count([1, 0]) < 240  # 400 fair draws leave this range once in 16,000
+    assert order("color-n2", "contextual", 0) == order("position-n2", "minimal", 0) == [0, 1]
+    for row in found["negatives/color-n2"].read().to_pylist():
+        if row["track"] == "minimal":
+            concept = validated.concept_of("color-n2", row)
+            assert row["caption"] == write_minimal(concept, context.lexicon).text
 
 
 @pytest.mark.parametrize("key", ["color-n2", "position-n3"])
