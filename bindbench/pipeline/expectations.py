@@ -4,7 +4,6 @@ import functools
 import logging
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 os.environ["GX_ANALYTICS_ENABLED"] = "false"
 
@@ -16,8 +15,7 @@ from great_expectations.expectations.core.expect_column_values_to_be_between imp
     ExpectColumnValuesToBeBetween,
 )
 
-if TYPE_CHECKING:
-    from bindbench.pipeline.quality import Limit
+from bindbench.pipeline.limits import Limit
 
 logging.getLogger("great_expectations.data_context.types.base").setLevel(logging.WARNING)
 
@@ -31,7 +29,7 @@ def _frames() -> BatchDefinition:
     return asset.add_batch_definition_whole_dataframe("all")
 
 
-def failures(frame: pd.DataFrame, limits: Sequence["Limit"]) -> list[str]:
+def failures(frame: pd.DataFrame, limits: Sequence[Limit]) -> list[str]:
     """Return one sentence for each limit that some value of its column breaks."""
     suite = gx.ExpectationSuite(
         name="limits",

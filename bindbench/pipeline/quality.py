@@ -12,19 +12,11 @@ from bindbench.candidates import candidate_space
 from bindbench.concepts import Concept
 from bindbench.pipeline import captions, negatives, paired_set, validated
 from bindbench.pipeline.base import Context
+from bindbench.pipeline.limits import Limit
 from bindbench.semantics import FALSE
 from bindbench.suite import Bounds
 from bindbench.tasks import TRACKS, Benchmark, get_benchmark
 from bindbench.vocabulary import Lexicon
-
-
-@dataclass(frozen=True)
-class Limit:
-    """A column whose every value must lie between two numbers."""
-
-    column: str
-    low: float
-    high: float
 
 
 @dataclass(frozen=True)
