@@ -12,6 +12,7 @@ from bindbench.pipeline import (
     filter_shift,
     images,
     leaderboard,
+    model_scores,
     negatives,
     validated,
 )
@@ -20,7 +21,7 @@ from bindbench.storage.store import Artifact
 from bindbench.suite import Suite
 
 NAME = "report"
-CODE_VERSION = "1"
+CODE_VERSION = "2"
 SCHEMA = pa.schema([("page", pa.string()), ("html", pa.large_string())])
 PER_BENCHMARK = (concept_set, captions, images, validated, negatives, filter_shift)
 
@@ -48,14 +49,17 @@ def build(context: Context) -> Artifact:
 
 
 def inputs(context: Context) -> Mapping[str, Artifact]:
-    """Return the leaderboard and the artifacts of each benchmark that is complete."""
+    """Return the leaderboard, and the artifacts and fresh scores of each complete benchmark."""
     found: dict[str, Artifact] = {
         leaderboard.NAME: context.current(leaderboard.NAME, UNPARTITIONED)
     }
+    scored = leaderboard.inputs(context)
     for key in context.suite.benchmarks:
         parts = {m.NAME: context.store.current(m.NAME, key) for m in PER_BENCHMARK}
         if all(parts.values()):
             found |= {f"{name}/{key}": part for name, part in parts.items() if part}
+            cells = f"{model_scores.NAME}/{model_scores.partition(key, '')}"
+            found |= {name: part for name, part in scored.items() if name.startswith(cells)}
     return found
 
 

@@ -12,6 +12,7 @@ from bindbench.candidates import candidate_families, candidate_texts
 from bindbench.captions.minimal import write_minimal
 from bindbench.pipeline import filter_shift, images, leaderboard, negatives, validated
 from bindbench.pipeline.base import suite_lexicon
+from bindbench.pipeline.report_models import asks_about, findings, rows_of
 from bindbench.pipeline.survival import survival_rows
 from bindbench.reporting.data import GallerySample, GalleryTrack, Negative, ReportData
 from bindbench.semantics import FALSE, TRUE, UNDECIDED
@@ -30,6 +31,7 @@ def collect(suite: Suite, artifacts: Artifacts) -> ReportData:
     lexicon = suite_lexicon(suite)
     keys = [key for key in suite.benchmarks if f"{validated.NAME}/{key}" in artifacts]
     known = list(_known_faults(keys, artifacts))
+    models = findings(suite, artifacts, keys)
     return ReportData(
         title=suite.name,
         settings=suite.model_dump(mode="json"),
@@ -42,6 +44,10 @@ def collect(suite: Suite, artifacts: Artifacts) -> ReportData:
         fault_free=[row for track in TRACKS for row in _fault_free(track, known)],
         accepted_faulty=[row for track in TRACKS for row in _implied(track, known)],
         gallery=[sample for key in keys for sample in _gallery(key, artifacts, lexicon)],
+        error_families=models.error_families,
+        concordance=models.concordance,
+        by_label=models.by_label,
+        hardest=models.hardest,
     )
 
 
@@ -81,7 +87,9 @@ def _order(key: str, artifacts: Artifacts, lexicon: Lexicon, seed: int) -> Itera
             kept = [
                 row
                 for row in rows
-                if row["accepted"] and row["track"] == track and not _asks(key, row, axis, lexicon)
+                if row["accepted"]
+                and row["track"] == track
+                and not asks_about(axis, key, row["labels"], lexicon)
             ]
             if not kept:
                 continue
@@ -97,14 +105,6 @@ def _order(key: str, artifacts: Artifacts, lexicon: Lexicon, seed: int) -> Itera
                 "high": found.high,
                 "n": found.n,
             }
-
-
-def _asks(key: str, row: dict[str, Any], axis: str, lexicon: Lexicon) -> bool:
-    task = get_benchmark(key).task
-    if task.axis == "attribute":
-        return False
-    labels = lexicon.labels(task)
-    return any(labels[label].axis == axis for label in row["labels"])
 
 
 def _known_faults(keys: list[str], artifacts: Artifacts) -> Iterator[tuple[str, str, bool]]:
@@ -178,8 +178,8 @@ def _gallery(key: str, artifacts: Artifacts, lexicon: Lexicon) -> Iterator[Galle
     good = [i for i, tracks in rows.items() if all(r["accepted"] for r in tracks.values())]
     bad = [i for i in rows if i not in set(good)]
     chosen = sorted([*good[:SAMPLES], *bad[:SAMPLES]])
-    pixels = _rows_of(artifacts[f"{images.NAME}/{key}"], chosen)
-    candidates = _rows_of(artifacts[f"{negatives.NAME}/{key}"], chosen)
+    pixels = rows_of(artifacts[f"{images.NAME}/{key}"], chosen)
+    candidates = rows_of(artifacts[f"{negatives.NAME}/{key}"], chosen)
     for i in chosen:
         tracks = [
             _gallery_track(key, row, pixels[i, track], candidates.get((i, track)), lexicon)
@@ -188,16 +188,6 @@ def _gallery(key: str, artifacts: Artifacts, lexicon: Lexicon) -> Iterator[Galle
         first = next(iter(rows[i].values()))
         text = write_minimal(validated.concept_of(key, first), lexicon).text
         yield GallerySample(key, text, tracks, first["concept_id"])
-
-
-def _rows_of(artifact: Artifact, index: list[int]) -> dict[tuple[int, str], dict[str, Any]]:
-    wanted = set(index)
-    return {
-        (row["index"], row["track"]): row
-        for i in range(len(artifact.shards))
-        for row in artifact.read_shard(i).to_pylist()
-        if row["index"] in wanted
-    }
 
 
 def _gallery_track(

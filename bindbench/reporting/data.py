@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from bindbench.reporting.marks import Marked
+
 Row = Mapping[str, Any]
 Rows = Sequence[Row]
 
@@ -51,6 +53,24 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     # true, false, undecided: shares of the family's candidates.
     "semantics_shares": ("benchmark", "family", "true", "false", "undecided"),
     "order": ("benchmark", "track", "axis", "correlation", "low", "high", "n"),
+    # Errors on Confusion, strict: errors fall to the family (fractions where families tie), share
+    # is its part in all of them (None without errors), chance_share its part in the candidates;
+    # accuracy is that against the family alone, on n_items items.
+    "error_families": (
+        *("model", "benchmark", "track", "family", "errors", "share", "chance_share"),
+        *("n_items", "accuracy", "low", "high", "chance"),
+    ),
+    # Swap, strict, by mention order; order: "concordant" or "discordant" with the axis.
+    "concordance": (
+        *("model", "benchmark", "track", "axis", "order"),
+        *("n_items", "accuracy", "low", "high", "chance"),
+    ),
+    # Swap, strict. slice "label": of the items that mention the word, a color or a relation;
+    # slice "close": word "look_alikes", those with two colors that look alike, or "others".
+    "by_label": (
+        *("model", "benchmark", "track", "slice", "word"),
+        *("n_items", "accuracy", "low", "high", "chance"),
+    ),
     # share: caught / n; low: its lower bound.
     "calibration": ("benchmark", "track", "fault", "n", "caught", "share", "low"),
     # share: accepted / n among images without any fault; low: its lower bound.
@@ -112,6 +132,22 @@ class GallerySample:
 
 
 @dataclass(frozen=True)
+class HardNegative:
+    """A wrong caption that a model prefers to the right one."""
+
+    model: str
+    benchmark: str
+    track: str
+    image: bytes  # PNG, small
+    right: Marked  # the right caption; the pieces that differ from the other one are marked
+    chosen: Marked  # the false caption with the highest score
+    family: str  # of error: one of ``wording.ERRORS``
+    right_score: float
+    chosen_score: float
+    concept_id: str = ""
+
+
+@dataclass(frozen=True)
 class ReportData:
     """Everything that a report shows. ``COLUMNS`` names the columns of each list of rows."""
 
@@ -126,6 +162,10 @@ class ReportData:
     fault_free: Rows = ()
     accepted_faulty: Rows = ()
     gallery: Sequence[GallerySample] = ()
+    error_families: Rows = ()
+    concordance: Rows = ()
+    by_label: Rows = ()
+    hardest: Sequence[HardNegative] = ()  # of a model, benchmark and track the hardest first
 
     def __post_init__(self) -> None:
         """Check that every row has its columns.

@@ -63,3 +63,13 @@ def decimal(value: float | None, signed: bool = False) -> str:
 def count(value: int | None) -> str:
     """Return a whole number with thin groups of thousands."""
     return MISSING if value is None else f"{value:,}".replace(",", "\u2009")
+
+
+def raw_score(value: float) -> str:
+    """Return a model's score: four decimals below 10 (cosines), two above (log-likelihoods)."""
+    return f"{value:.4f}".replace("-", "−") if abs(value) < 10 else decimal(value)
+
+
+def lead(value: float) -> str:
+    """Return a difference of two scores with two significant digits; a small one is never 0."""
+    return f"{value:.2g}" if value < 100 else f"{value:.0f}"

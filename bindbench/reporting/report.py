@@ -17,6 +17,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from bindbench.reporting import numbers, views, wording
 from bindbench.reporting.data import COLUMNS, SCORE_TRACKS, ReportData, Row, Rows
+from bindbench.reporting.marks import plain
 from bindbench.tasks import TRACKS
 
 INDEX = "index.html"
@@ -79,6 +80,9 @@ def _environment() -> Environment:
         "decimal": numbers.decimal,
         "count": numbers.count,
         "probability": numbers.probability,
+        "raw_score": numbers.raw_score,
+        "lead": numbers.lead,
+        "plain": plain,
         "png": _png_uri,
         "at": _position,
         "pretty": _pretty,

@@ -1,5 +1,6 @@
 """The rows of a report arranged as its tables and pictures show them. Nothing is computed here."""
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from bindbench.reporting.data import (
     SETS,
     GallerySample,
     GalleryTrack,
+    HardNegative,
     ReportData,
     Row,
     Rows,
@@ -21,6 +23,7 @@ from bindbench.reporting.wording import CONTROLS, verdict_title
 from bindbench.tasks import BENCHMARKS, TRACKS
 
 ACCEPTED = "accepted"
+MOST_HARDEST = 6  # shown on the page of a benchmark, for each track
 
 
 def distinct(names: Iterable[str], first: Sequence[str] = ()) -> list[str]:
@@ -123,6 +126,38 @@ class Scores:
             if family != "confusion_no_count"  # a slice, shown on the benchmark's page
         ]
 
+    @property
+    def real_models(self) -> list[str]:
+        """The models that are no controls."""
+        return [model for model in self.models if model not in CONTROLS]
+
+    def gaps(self, track: str) -> list[tuple[str, list[tuple[Row | None, Row | None]]]]:
+        """Return each benchmark that has both, with every real model's swap and confusion row."""
+        names = ("swap", "confusion")
+        return [
+            (key, [self._strict(model, key, track, names) for model in self.real_models])
+            for key in self.benchmarks
+            if all(self.has(benchmark=key, track=track, family=name) for name in names)
+        ]
+
+    def _strict(
+        self, model: str, key: str, track: str, names: tuple[str, str]
+    ) -> tuple[Row | None, Row | None]:
+        swap, confusion = (self.pair(model, key, track, SETS[0], name).strict for name in names)
+        return swap, confusion
+
+    def unbeaten(self, model: str, benchmark: str, track: str) -> bool:
+        """Say whether no false caption of any item scores above the right one.
+
+        Every item is then won or tied; False too if nothing was measured.
+        """
+        strict = {"semantics": SEMANTICS[0], "set": SETS[0], "track": track}
+        rows = select(self.rows, model=model, benchmark=benchmark, **strict)
+        measured = [row for row in rows if row["accuracy"] is not None]
+        return bool(measured) and all(
+            math.isclose(row["accuracy"] + (row["tie_rate"] or 0), 1) for row in measured
+        )
+
     def by_model(self, benchmark: str, track: str, subset: str) -> list[Line]:
         """Return a line for each model, with a cell for each family of a benchmark."""
         families = self.families(benchmark)
@@ -178,6 +213,38 @@ def weakest(rows: Rows, benchmark: str, track: str) -> Row | None:
     rows = select(rows, benchmark=benchmark, track=track)
     judged = [row for row in rows if row["share"] is not None and row["fault"] != "borderline"]
     return min(judged, key=lambda row: row["share"], default=None)
+
+
+def hardest(data: ReportData, model: str, benchmark: str, track: str) -> list[HardNegative]:
+    """Return a model's hardest negatives, the hardest first."""
+    where = (model, benchmark, track)
+    return [n for n in data.hardest if (n.model, n.benchmark, n.track) == where]
+
+
+def hardest_of_each(data: ReportData, benchmark: str, track: str) -> list[HardNegative]:
+    """Return the hardest negative of each model on the leaderboard, of a few models at most."""
+    found = [hardest(data, m, benchmark, track)[:1] for m in models_of(data.leaderboard)]
+    return [negative for negatives in found for negative in negatives][:MOST_HARDEST]
+
+
+def any_hardest(data: ReportData, benchmark: str) -> bool:
+    """Say whether a benchmark has any hardest negative to show."""
+    return any(hardest_of_each(data, benchmark, track) for track in TRACKS)
+
+
+def all_unbeaten(scores: Scores, models: Sequence[str], benchmark: str) -> bool:
+    """Say whether no false caption beats the right one for any of these models, in any track."""
+    return all(scores.unbeaten(model, benchmark, track) for model in models for track in TRACKS)
+
+
+def axes_of(rows: Rows) -> list[tuple[str, str]]:
+    """Return the (benchmark, axis) combinations that were measured."""
+    return list(dict.fromkeys((row["benchmark"], row["axis"]) for row in rows))
+
+
+def families_of(rows: Rows) -> list[tuple[str, str]]:
+    """Return the (benchmark, family of error) combinations that there are."""
+    return list(dict.fromkeys((row["benchmark"], row["family"]) for row in rows))
 
 
 @dataclass(frozen=True)

@@ -80,6 +80,31 @@ AXES = {
     "vertical": "vertical position",
     "size": "size in the picture",
 }
+ERRORS = {
+    "swap": "Swap",
+    "object_kept": "Object kept, other label",
+    "label_kept": "Label kept, other object",
+    "repeated_pair": "Repeated pair",
+    "other": "Other mix of the words",
+    "vary_color": "Other color",
+    "vary_object": "Other object",
+}
+# What each family says of a red cup, a blue chair (and, with three objects, a green lamp).
+ERROR_EXAMPLES = {
+    "swap": "a blue cup and a red chair",
+    "object_kept": "a red cup and a red chair",
+    "label_kept": "a red cup and a blue cup",
+    "repeated_pair": "a red cup and a red cup",
+    "other": "a red cup, a blue cup and a red lamp",
+}
+ORDERS = {
+    "concordant": "Concordant",
+    "discordant": "Discordant",
+}
+SLICES = {
+    "look_alikes": "Pairs that look alike",
+    "others": "No such pair",
+}
 CONTROLS = {
     "check:constant": "Gives every caption the same score. It must come out at 0% with 100% ties.",
     "check:random": "Gives random scores. It must come out at chance.",
@@ -173,6 +198,39 @@ DEFINITIONS: dict[str, tuple[str, str]] = {
         "context helps. p is the chance of such a difference if there were none, corrected for "
         "the number of comparisons (Holm); the smallest detectable difference is what these items "
         "would show in four of five tries.",
+    ),
+    "gap": (
+        "Confusion gap",
+        "Strict accuracy on Swap minus strict accuracy on Confusion, on the same pictures. The "
+        "Swap captions are among those of Confusion, so that the gap is what the other captions "
+        "cost, those that repeat a word. Part of it is chance: there are more captions to beat.",
+    ),
+    "hardest": (
+        "Hardest negatives",
+        "The accepted items on which a false caption beats the right one by the largest "
+        "difference of scores. Shown is the false caption with the highest score: it is what the "
+        "model would have answered. Differences of scores can be compared within a model only.",
+    ),
+    "error_families": (
+        "Error families",
+        "An error is an item whose right caption does not beat every false caption of Confusion. "
+        "It falls to the family of the highest false caption; families that tie for it share it. "
+        "The part in the errors is to be read against the family's part in the false captions, "
+        "which is what a model without preference would show.",
+    ),
+    "concordance": (
+        "Concordant and discordant",
+        "An item is concordant if the caption mentions the objects in the order in which they "
+        "stand in the picture, from left to right (or upwards), and discordant if it mentions "
+        "them against it; with three objects two of the three pairs decide. A model that binds "
+        "does equally well on both; one that reads off the order does better on one. Items whose "
+        "relation asks about the axis are left out.",
+    ),
+    "by_label": (
+        "Accuracy by label",
+        "Strict accuracy on Swap for the items that mention a color or a relation. An item counts "
+        "once for each word that it mentions, so that the rows overlap. Pairs that look alike, "
+        "such as gold and yellow, in one picture are a slice of their own.",
     ),
     "shift": (
         "Filter shift",

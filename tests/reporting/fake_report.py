@@ -10,6 +10,7 @@ from bindbench.reporting.data import (
     MEASURES,
     GallerySample,
     GalleryTrack,
+    HardNegative,
     Negative,
     ReportData,
 )
@@ -189,10 +190,78 @@ def sample(rng: np.random.Generator, key: str) -> GallerySample:
     return GallerySample(key, text, tracks, concept_id=f"{rng.integers(1 << 30):08x}")
 
 
+def _slice(rng: np.random.Generator, chance: float = 0.5) -> dict:
+    """Return an accuracy of a few items; one in twenty was not measured."""
+    if rng.random() < 0.05:
+        return {"n_items": 0, "accuracy": None, "low": None, "high": None, "chance": None}
+    items, value = int(rng.integers(3, 40)), rng.uniform(0.2, 1)
+    low, high = max(0.0, value - 0.2), min(1.0, value + 0.15)
+    return {"n_items": items, "accuracy": value, "low": low, "high": high, "chance": chance}
+
+
+def family_rows(rng: np.random.Generator) -> list[dict]:
+    rows = []
+    for model in MODELS:
+        for key, benchmark in BENCHMARKS.items():
+            names = ["swap", "object_kept", "label_kept", "repeated_pair", "other"][
+                : 2 + benchmark.n
+            ]
+            if benchmark.n == 1 or benchmark.task.axis == "relation":
+                continue
+            for track in TRACKS:
+                shares = rng.dirichlet(np.ones(len(names))).tolist()
+                rows += [
+                    {"model": model, "benchmark": key, "track": track, "family": name,
+                     "errors": 20 * share, "share": None if model == "check:oracle" else share,
+                     "chance_share": 1 / len(names)} | _slice(rng, 0.3)
+                    for name, share in zip(names, shares, strict=True)
+                ]  # fmt: skip
+    return rows
+
+
+def slice_rows(rng: np.random.Generator) -> tuple[list[dict], list[dict]]:
+    order, labels = [], []
+    for model in MODELS:
+        for key, benchmark in BENCHMARKS.items():
+            if benchmark.n == 1:
+                continue
+            attribute = benchmark.task.axis == "attribute"
+            words = [("label", w) for w in (COLORS if attribute else ("above", "under"))]
+            words += [("close", w) for w in ("look_alikes", "others") if attribute]
+            for track in TRACKS:
+                cell = {"model": model, "benchmark": key, "track": track}
+                order += [
+                    cell | {"axis": axis, "order": name} | _slice(rng)
+                    for axis in ("horizontal", "vertical")
+                    for name in ("concordant", "discordant")
+                ]
+                labels += [cell | {"slice": s, "word": word} | _slice(rng) for s, word in words]
+    return order, labels
+
+
+def hard_negatives(rng: np.random.Generator) -> list[HardNegative]:
+    found = []
+    for model in MODELS[3:]:
+        for key in list(BENCHMARKS)[1:]:  # nothing beats the positive with one object
+            for track in TRACKS:
+                for i in range(3):
+                    picture = png(scene(rng, 2, ["red", "blue"], track == "minimal")[0])
+                    right = (("A ", False), ("red", True), (" cup and a ", False), ("blue", True),
+                             (" chair on a white background.", False))  # fmt: skip
+                    chosen = (("A ", False), ("blue", True), (" cup and a ", False), ("red", True),
+                              (" chair on a white background.", False))  # fmt: skip
+                    found.append(
+                        HardNegative(model, key, track, picture, right, chosen, "swap", 0.25,
+                                     0.33 - 0.02 * i, f"{i:08x}")
+                    )  # fmt: skip
+    return found
+
+
 def fake_report(seed: int = 0, samples: int = 6) -> ReportData:
     """Return a report of nine benchmarks and five models."""
     rng = np.random.default_rng(seed)
     cells = [(key, track) for key in BENCHMARKS for track in TRACKS]
+    concordance, by_label = slice_rows(np.random.default_rng([seed, 1]))
     names = [(key, family) for key, b in BENCHMARKS.items() for family in families(b.n)]
     return ReportData(
         title="embedded",
@@ -223,4 +292,8 @@ def fake_report(seed: int = 0, samples: int = 6) -> ReportData:
             for k, t in cells
         ],
         gallery=[sample(rng, key) for key in BENCHMARKS for _ in range(samples)],
+        error_families=family_rows(np.random.default_rng([seed, 2])),
+        concordance=concordance,
+        by_label=by_label,
+        hardest=hard_negatives(np.random.default_rng([seed, 3])),
     )  # fmt: skip

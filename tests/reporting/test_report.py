@@ -7,13 +7,21 @@ import os
 import re
 import subprocess
 import sys
+from collections import Counter
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 from fake_report import fake_report
 
-from bindbench.reporting.data import COLUMNS, GallerySample, GalleryTrack, Negative, ReportData
+from bindbench.reporting.data import (
+    COLUMNS,
+    GallerySample,
+    GalleryTrack,
+    HardNegative,
+    Negative,
+    ReportData,
+)
 from bindbench.reporting.numbers import percent, points
 from bindbench.reporting.report import render_report
 
@@ -80,6 +88,15 @@ def score(**values):
     return row | values
 
 
+def part(**values):
+    row = {"model": "m:1", "benchmark": "color-n2", "track": "minimal", "n_items": 7}
+    return row | dict.fromkeys(("accuracy", "low", "high", "chance")) | values
+
+
+def hard(model="m:1", right=(("a cup", False),), chosen=(("a hat", False),)):
+    return HardNegative(model, "color-n2", "minimal", b"png", right, chosen, "swap", 0.25, 0.5)
+
+
 def test_there_is_a_page_for_each_benchmark_and_model(pages):
     assert len(pages) == 1 + 9 + 5
     assert {"index.html", "benchmark-color-n1.html", "model-nano-clip.html"} <= set(pages)
@@ -144,6 +161,10 @@ def test_hostile_text_is_only_text():
         settings={HOSTILE: HOSTILE},
         leaderboard=[score(model=HOSTILE, accuracy=0.5)],
         gallery=[GallerySample("color-n2", HOSTILE, [track])],
+        hardest=[hard(HOSTILE, right=((HOSTILE, True),), chosen=((HOSTILE, False),))],
+        by_label=[
+            part(model=HOSTILE, slice="label", word=HOSTILE, accuracy=0.5, low=0.1, high=0.9)
+        ],
     )
     for name, text in render_report(data).items():
         assert re.fullmatch(r"[A-Za-z0-9._-]+", name)
@@ -279,3 +300,74 @@ def test_comparisons_show_their_p_and_what_they_could_have_found():
     cells = next(row for row in page.rows if len(row) == 17 and row[2][1] == "difference")
     assert cells[8][0] == "+10.0"
     assert [text for text, _ in cells[15:]] == ["<0.001", "21.4"]
+
+
+def test_swap_stands_against_confusion_once_a_model_is_scored():
+    controls = [
+        score(model="check:random", family=family, accuracy=0.5) for family in ("swap", "confusion")
+    ]
+    alone = render_report(ReportData("t", leaderboard=controls))["index.html"]
+    assert 'id="gap"' not in alone and "#gap" not in alone
+    rows = [
+        score(accuracy=0.75, low=0.6, high=0.9, chance=0.5),
+        score(family="confusion", accuracy=0.25, low=0.1, high=0.4, chance=0.0625),
+        score(model="m:2", accuracy=0.5),
+    ]
+    index = Page(render_report(ReportData("t", leaderboard=[*rows, *controls]))["index.html"])
+    (line,) = [row for row in index.rows if any("points" in text for text, _ in row)]
+    assert [text for text, _ in line] == [
+        "Color, N=2",
+        "Swap75.0% Confusion25.0% gap +50.0 points",
+        "—",  # m:2 has no Confusion
+    ]
+
+
+def test_a_hardest_negative_shows_both_captions_with_their_difference():
+    right = (("a ", False), ("red", True), (" cup", False))
+    chosen = (("a ", False), ("blue", True), (" cup", False))
+    data = ReportData("t", leaderboard=[score(accuracy=0.5)], hardest=[hard("m:1", right, chosen)])
+    pages = render_report(data)
+    for name in ("model-m-1.html", "benchmark-color-n2.html"):
+        text = pages[name]
+        assert 'a <strong class="diff">red</strong> cup' in text
+        assert 'a <strong class="diff">blue</strong> cup' in text
+        assert "ahead by 0.25" in text
+        assert 'alt="a red cup"' in text
+
+
+def test_no_hardest_negative_is_told_from_no_item():
+    won, none = score(accuracy=0.75, tie_rate=0.25), score(track="contextual", n_items=0)
+    pages = render_report(ReportData("t", leaderboard=[won, none]))
+    unbeaten, missing = (
+        "No false caption scores above the right one.",
+        '<p class="card">Not measured.',
+    )
+    assert pages["model-m-1.html"].count(unbeaten) == 1
+    assert pages["model-m-1.html"].count(missing) == 1
+    assert unbeaten not in pages["benchmark-color-n2.html"]
+    both = render_report(ReportData("t", leaderboard=[won, dict(won, track="contextual")]))
+    assert unbeaten in both["benchmark-color-n2.html"]
+
+
+def test_the_hardest_negatives_of_a_model_without_a_page_are_left_out():
+    data = ReportData("t", leaderboard=[score(accuracy=0.5)], hardest=[hard("gone:1")])
+    assert "gone:1" not in render_report(data)["benchmark-color-n2.html"]
+
+
+def test_families_orders_and_labels_are_shown_as_they_are(data, parsed):
+    page = parsed["model-nano-clip.html"]
+    shares = [
+        str(row["share"]) for row in data.error_families if row["model"] == "nano:clip"
+    ]  # fmt: skip
+    others = [
+        "" if row["accuracy"] is None else str(row["accuracy"])
+        for rows in (data.error_families, data.concordance, data.by_label)
+        for row in rows
+        if row["model"] == "nano:clip"
+    ]
+    cells = Counter(value for row in page.rows for _, value in row)
+    assert not Counter(shares + others) - cells
+    assert parsed["model-check-oracle.html"].rows  # its shares are missing
+    title = [a.get("title") for _, a in parsed["model-check-oracle.html"].elements]
+    missing = [row for row in data.error_families if row["model"] == "check:oracle"]
+    assert title.count("No errors") == len(missing) > 0

@@ -54,10 +54,10 @@ def test_the_gallery_filters_by_verdict_and_words(page, folder):
     button = page.locator('button[data-tag="label: label"]')
     count = int(button.locator("span").inner_text())
     button.click()
-    assert 0 < page.locator("article:visible").count() == count < 8
-    assert page.locator("article:visible .state.no").count() >= count
+    assert 0 < page.locator("article.sample:visible").count() == count < 8
+    assert page.locator("article.sample:visible .state.no").count() >= count
     page.get_by_label("Search captions").fill("no such words")
-    assert page.locator("article:visible").count() == 0
+    assert page.locator("article.sample:visible").count() == 0
     assert page.get_by_role("status").inner_text() == "0 of 8 samples shown"
     page.get_by_label("boxes").uncheck()
     assert page.locator(".box:visible").count() == 0
@@ -65,12 +65,23 @@ def test_the_gallery_filters_by_verdict_and_words(page, folder):
 
 def test_tabs_and_sorting(page, folder):
     page.goto((folder / "benchmark-color-n2.html").as_uri())
-    page.get_by_role("tab", name="Contextual", exact=True).click()
-    panel = page.get_by_role("tabpanel", name="Contextual", exact=True)
-    assert page.locator("[role=tabpanel]:visible").count() == 1
+    board = page.locator("section:has(> h2#leaderboard)")
+    board.get_by_role("tab", name="Contextual", exact=True).click()
+    panel = board.get_by_role("tabpanel", name="Contextual", exact=True)
+    assert board.locator("[role=tabpanel]:visible").count() == 1
     for order in ("descending", "ascending"):
         panel.locator("th[data-column='1'] button").click()
         assert panel.locator("th[data-column='1']").get_attribute("aria-sort") == order
         cells = panel.locator("tbody td:nth-child(2)").all()
         values = [float(cell.get_attribute("data-value")) for cell in cells]
         assert values == sorted(values, reverse=order == "descending")
+
+
+def test_hardest_negatives_of_one_benchmark_at_a_time(page, folder):
+    page.goto((folder / "model-nano-clip.html").as_uri())
+    part = page.locator("section:has(> h2#hardest)")
+    assert "Not measured." in part.locator("[role=tabpanel]:visible").inner_text()
+    part.get_by_role("tab", name="Color, N=3", exact=True).click()
+    assert part.locator("img:visible").count() == 6  # three in each track
+    assert part.locator(".diff:visible").first.inner_text() == "red"
+    assert part.locator(".hard:visible").first.inner_text().startswith("✓")

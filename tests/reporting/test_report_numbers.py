@@ -2,7 +2,16 @@ import math
 
 import pytest
 
-from bindbench.reporting.numbers import bounds, count, decimal, interval, percent, points
+from bindbench.reporting.numbers import (
+    bounds,
+    count,
+    decimal,
+    interval,
+    lead,
+    percent,
+    points,
+    raw_score,
+)
 
 
 @pytest.mark.parametrize(
@@ -45,3 +54,13 @@ def test_signed():
     assert decimal(-0.456, signed=True) == "−0.46"
     assert decimal(0.456) == "0.46"
     assert count(1234567) == "1\u2009234\u2009567"
+
+
+def test_scores_have_the_digits_of_their_kind():
+    assert raw_score(0.28137) == "0.2814"
+    assert raw_score(-0.5) == "−0.5000"
+    assert raw_score(-61.238) == "−61.24"
+
+
+def test_a_small_lead_is_never_zero():
+    assert (lead(0.01234), lead(2e-6), lead(3.26), lead(123.4)) == ("0.012", "2e-06", "3.3", "123")

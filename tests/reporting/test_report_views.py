@@ -1,3 +1,5 @@
+import dataclasses
+
 from fake_report import fake_report
 
 from bindbench.reporting import views
@@ -56,3 +58,30 @@ def test_the_weakest_fault_leaves_borderline_geometry_out():
     ]
     weakest = views.weakest(rows, "b", "t")
     assert weakest is not None and weakest["fault"] == "leaked"
+
+
+def test_a_benchmark_shows_the_hardest_of_each_model_and_only_a_few():
+    data = fake_report(samples=1)
+    found = views.hardest_of_each(data, "color-n2", "minimal")
+    assert [(n.model, n.chosen_score) for n in found] == [
+        ("nano:clip", 0.33),
+        ("nano:negclip", 0.33),
+    ]
+    assert not views.any_hardest(data, "color-n1")
+    models = [f"m:{i:02}" for i in range(9)]
+    many = dataclasses.replace(
+        data,
+        leaderboard=[dict(data.leaderboard[0], model=model) for model in models],
+        hardest=[dataclasses.replace(found[0], model=model) for model in models],
+    )
+    assert len(views.hardest_of_each(many, "color-n2", "minimal")) == views.MOST_HARDEST
+
+
+def test_gaps_are_of_real_models_and_of_benchmarks_with_swaps():
+    scores = views.Scores(fake_report(samples=1).leaderboard)
+    lines = scores.gaps("minimal")
+    assert [key for key, _ in lines] == scores.benchmarks[1:]  # all but color-n1
+    swap, confusion = lines[0][1][1]
+    assert swap is not None and confusion is not None
+    assert (swap["model"], swap["family"], swap["semantics"]) == ("nano:negclip", "swap", "strict")
+    assert (confusion["model"], confusion["family"]) == ("nano:negclip", "confusion")
