@@ -33,6 +33,9 @@ def defs(tmp_path_factory):
         "BINDBENCH_WORKERS": "1",
     }
     sys.path.insert(0, str(PROJECT))
+    for name in list(sys.modules):  # another test of this process may have loaded another suite
+        if name.split(".")[0] in ("definitions", "assets", "resources", "sensors"):
+            del sys.modules[name]
     import definitions
 
     return definitions.defs
