@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from bindbench.errors import UserError, unknown_name
 from bindbench.tasks import BENCHMARKS, Benchmark, get_benchmark
+from bindbench.yaml_files import parse_yaml
 
 PROFILES = Path(__file__).parent / "profiles"
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -138,7 +139,27 @@ def load_suite(source: str, folder: Path = Path("suites")) -> Suite:
         if path.parent == folder:
             raise unknown_name("suite", source, (p.stem for p in folder.glob("*.yaml")))
         raise UserError(f"Suite file {path} does not exist: give a suite's name or a file's path.")
-    return resolve_suite(read_yaml(path), str(path))
+    return resolve_suite(suite_fields(path), str(path))
+
+
+def suite_fields(path: Path) -> dict[str, Any]:
+    """Read a suite's fields; the paths in them are taken from the file's own folder."""
+    fields = read_yaml(path)
+    base = path.resolve().parent
+    if isinstance(fields.get("profile"), str):
+        fields["profile"] = _absolute(fields["profile"], base)
+    over = fields.get("overrides")
+    if isinstance(over, dict) and isinstance(sources := over.get("vocabularies"), dict):
+        over["vocabularies"] = {
+            kind: _absolute(source, base) if isinstance(source, str) else source
+            for kind, source in sources.items()
+        }
+    return fields
+
+
+def _absolute(source: str, base: Path) -> str:
+    """Return a file's path from ``base``; a built-in name stays as it is."""
+    return str(base / source) if source.endswith((".yaml", ".yml")) else source
 
 
 def resolve_suite(fields: dict[str, Any], where: str) -> Suite:
@@ -189,20 +210,27 @@ def _counts(file: SuiteFile, keys: tuple[str, ...], where: str) -> dict[str, int
 
 
 def merge(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
-    """Return ``base`` with the values of ``over``, merged mapping by mapping."""
+    """Return ``base`` with the values of ``over``, merged mapping by mapping.
+
+    An empty mapping empties the field, and another model does not inherit the options of the
+    one that it replaces.
+    """
     merged = dict(base)
+    if over.get("model", base.get("model")) != base.get("model"):
+        merged.pop("options", None)
     for key, value in over.items():
         old = merged.get(key)
-        merged[key] = (
-            merge(old, value) if isinstance(old, dict) and isinstance(value, dict) else value
-        )
+        if isinstance(old, dict) and isinstance(value, dict) and value:
+            merged[key] = merge(old, value)
+        else:
+            merged[key] = value
     return merged
 
 
 def read_yaml(path: Path) -> dict[str, Any]:
     """Read a YAML file that holds a mapping."""
     try:
-        value = yaml.safe_load(path.read_text(encoding="utf-8"))
+        value = parse_yaml(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise UserError(f"{path} does not exist: give the path of a YAML file.") from None
     except (yaml.YAMLError, UnicodeDecodeError) as error:

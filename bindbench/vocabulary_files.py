@@ -19,6 +19,7 @@ from bindbench.vocabulary import (
     ancestors_of,
     as_words,
 )
+from bindbench.yaml_files import parse_yaml
 
 BUILT_IN = Path(__file__).parent / "vocabularies"
 
@@ -100,7 +101,7 @@ def _read_document(path: Path) -> Document:
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"Vocabulary {path} can't be read as UTF-8 text: {error}.") from error
     try:
-        content = yaml.safe_load(text)
+        content = parse_yaml(text)
     except (yaml.YAMLError, ValueError) as error:  # ValueError: an impossible date
         raise UserError(_not_yaml(path, error)) from error
     if not isinstance(content, dict):

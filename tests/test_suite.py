@@ -37,6 +37,21 @@ def test_merge_is_deep_and_leaves_its_arguments_alone():
     assert base == {"a": {"b": 1, "c": 2}, "d": 3}
 
 
+def test_an_empty_mapping_empties_and_another_model_brings_no_options():
+    base = {"model": "a:b", "options": {"faults": {"x": 1}}}
+    assert merge({"g": base}, {"g": {"options": {"faults": {}}}})["g"]["options"] == {"faults": {}}
+    assert merge({"g": base}, {"g": {"model": "c:d"}}) == {"g": {"model": "c:d"}}
+    assert merge({"g": base}, {"g": {"model": "a:b"}}) == {"g": base}
+
+
+def test_paths_are_taken_from_the_suite_file(tmp_path):
+    sources = {"colors": "mine.yaml", "shapes": "shapes"}
+    path = write(tmp_path, "x", yaml.safe_dump(MINIMAL | {"overrides": {"vocabularies": sources}}))
+    vocabularies = load_suite(str(path)).profile.vocabularies
+    assert vocabularies.colors == str(tmp_path / "mine.yaml")
+    assert vocabularies.shapes == "shapes"
+
+
 def test_fault_rates_of_the_embedded_profile_leave_room_for_good_images():
     faults = profile_fields("embedded")["generator"]["options"]["faults"]
     assert 0 < sum(faults.values()) < 0.6
@@ -74,7 +89,12 @@ def test_a_wrong_name_names_the_nearest_suite(tmp_path):
 
 @pytest.mark.parametrize(
     ("text", "words"),
-    [("name: [", "is not YAML at line 1"), ("- a", "holds no mapping"), ("name: ''", "name is ''")],
+    [
+        ("name: [", "is not YAML at line 1"),
+        ("name: a\nname: b", "line 2: the key 'name' is given"),
+        ("- a", "holds no mapping"),
+        ("name: ''", "name is ''"),
+    ],
 )
 def test_broken_files_are_named(tmp_path, text, words):
     path = write(tmp_path, "broken", text)

@@ -146,7 +146,7 @@ def main() -> None:
     try:
         app(args=list_options(sys.argv[1:]))
     except UserError as error:
-        Console(stderr=True).print(
+        Console(stderr=True, soft_wrap=True).print(
             f"bindbench: {error}", style="red", markup=False, highlight=False
         )
         sys.exit(2)

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any
 import yaml
 from rich.console import Console
 
+from bindbench.cli.processes import PROCESS_TAG, release_dead_runs, this_process
 from bindbench.errors import UserError
-from bindbench.suite import Suite, load_suite, read_yaml, resolve_suite
+from bindbench.suite import Suite, load_suite, read_yaml, resolve_suite, suite_fields
 
 if TYPE_CHECKING:
     from dagster import DagsterInstance, Definitions, ExecuteInProcessResult
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
     from bindbench.storage.store import Artifact
 
     Build = Callable[[Context], list[Artifact]]
+
+
+WRITTEN = "# Written by bindbench run, which may replace it.\n"
 
 
 @dataclass(frozen=True)
@@ -48,7 +52,8 @@ class Overrides:
             changes["seed"] = self.seed
         if not changes and not self.name:
             return fields
-        return {**fields, **changes, "name": self.name or f"{fields['name']}-custom"}
+        name = self.name or f"{fields['name'].removesuffix('-custom')}-custom"
+        return {**fields, **changes, "name": name}
 
 
 def project_folder() -> Path:
@@ -67,13 +72,17 @@ def prepare(source: str, overrides: Overrides) -> Suite:
     folder = project_folder()
     suite = load_suite(source, folder / "suites")
     path = Path(source) if source.endswith((".yaml", ".yml")) else folder / f"suites/{source}.yaml"
-    fields = read_yaml(path)
+    fields = suite_fields(path)
     changed = overrides.apply(fields)
     if changed != fields:
         target = folder / "suites" / f"{changed['name']}.yaml"
         suite = resolve_suite(changed, str(target))
+        if target.exists() and not target.read_text(encoding="utf-8").startswith(WRITTEN):
+            raise UserError(
+                f"{target} was written by hand and would be replaced: give another --name."
+            )
         validate(suite)
-        target.write_text(yaml.safe_dump(changed, sort_keys=False), encoding="utf-8")
+        target.write_text(WRITTEN + yaml.safe_dump(changed, sort_keys=False), encoding="utf-8")
         path = target
     validate(suite)
     os.environ["BINDBENCH_SUITE"] = str(path.resolve())
@@ -101,11 +110,19 @@ def load_definitions(folder: Path) -> "Definitions":
 
 def set_environment(folder: Path, store: str | None, workers: int | None) -> None:
     """Set what the definitions read: the store, the workers and Dagster's home."""
-    os.environ.setdefault("DAGSTER_HOME", str(folder / "dagster_home"))
+    home = Path(os.environ.get("DAGSTER_HOME") or folder / "dagster_home").resolve()
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(f"DAGSTER_HOME {home} is no folder ({error}): name one.") from None
+    os.environ["DAGSTER_HOME"] = str(home)
     if store:
         os.environ["BINDBENCH_STORE"] = store
-    if workers:
+    if workers is not None:
         os.environ["BINDBENCH_WORKERS"] = str(workers)
+    text = os.environ.get("BINDBENCH_WORKERS") or "1"
+    if not text.isdecimal() or int(text) < 1:
+        raise UserError(f"BINDBENCH_WORKERS (or --workers) is {text!r}: give a number from 1 up.")
 
 
 def run_suite(
@@ -127,6 +144,7 @@ def run_suite(
 
     with DagsterInstance.get() as instance:
         runner = Runner(definitions, instance, repair, console)
+        release_dead_runs(instance)
         runner.context().store.check_writable()
         good = runner.run(suite)
         print_summary(runner.context(), console)
@@ -206,15 +224,28 @@ class Runner:
             instance=self.instance,
             partition_key=partition,
             raise_on_error=False,
+            tags={PROCESS_TAG: this_process()},
             run_config={
                 "loggers": {"console": {"config": {"log_level": "CRITICAL"}}},
                 "resources": {"bench": {"config": {"repair": self.repair}}},
             },
         )
+        if interrupted(result):
+            raise KeyboardInterrupt
         for line in failures(result):
             where = f" of {partition}" if partition else ""
             self.console.print(f"{name}{where}: {line}", style="red", markup=False)
         return result.success
+
+
+def interrupted(result: "ExecuteInProcessResult") -> bool:
+    """Whether the user stopped the job."""
+    errors = [e.step_failure_data.error for e in result.all_events if e.is_step_failure]
+    return any(error and error.cls_name == "DagsterExecutionInterruptedError" for error in errors)
+
+
+# Errors whose message says it all; what caused them says less.
+SPEAKING = ("UserError", "DamageError", "ShardError")
 
 
 def failures(result: "ExecuteInProcessResult") -> list[str]:
@@ -223,7 +254,7 @@ def failures(result: "ExecuteInProcessResult") -> list[str]:
     for event in result.all_events:
         if event.is_step_failure:
             error = event.step_failure_data.error
-            while error and error.cause:
+            while error and error.cause and error.cls_name not in SPEAKING:
                 error = error.cause
             if error and error.cls_name == "DagsterAssetCheckFailedError":
                 continue  # the check itself says more, below

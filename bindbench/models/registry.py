@@ -6,7 +6,7 @@ A new family is one file in this folder and one entry in ``FAMILIES``.
 import functools
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
@@ -14,7 +14,8 @@ from pydantic import Field, field_validator
 
 from bindbench.errors import UserError, unknown_name
 from bindbench.suite import RoleSettings, Strict, VocabularySources, parse
-from bindbench.vocabulary import Lexicon
+from bindbench.tasks import Task
+from bindbench.vocabulary import Lexicon, Vocabulary
 from bindbench.vocabulary_files import load_lexicon
 
 Role = Literal["writer", "generator", "detector", "judge", "scorer"]
@@ -59,7 +60,8 @@ class Family:
     options: type[Strict]
     load: Callable[[ModelName, Any, Lexicon], Any]
     identity: Callable[[ModelName, Any], dict[str, str]] = lambda name, options: {}  # e.g. a hash
-    check: Callable[[ModelName, Any], None] = lambda name, options: None  # before any loading
+    check: Callable[[ModelName, Any], object] = lambda name, options: None  # before any loading
+    words: Callable[[Lexicon, Sequence[Task]], None] = lambda lexicon, tasks: None  # are they known
     summary: str = ""
 
 
@@ -167,6 +169,35 @@ def _validator_weights(name: ModelName, options: NoOptions) -> dict[str, str]:
     return {"weights": folder_digest("validator")}
 
 
+def _check_drawable(lexicon: Lexicon, tasks: Sequence[Task]) -> None:
+    for task in tasks:
+        nouns = lexicon.nouns(task)
+        missing = [noun.name for noun in nouns.entries if not noun.drawable]
+        if missing:
+            raise UserError(
+                f"The ray tracer can't draw {missing[0]!r} and {len(missing) - 1} more of the "
+                f"vocabulary {nouns.name}: give each an icon, or leave them out with 'only'."
+            )
+
+
+def _check_trained(lexicon: Lexicon, tasks: Sequence[Task]) -> None:
+    from bindbench.models.weights import WEIGHTS
+
+    known = json.loads((WEIGHTS / "validator" / "config.json").read_text(encoding="utf-8"))
+    for task in tasks:
+        wanted: list[tuple[Vocabulary[Any], list[str]]] = [(lexicon.nouns(task), known["nouns"])]
+        if task.label_role == "colors":
+            wanted.append((lexicon.colors, known["colors"]))
+        for vocabulary, names in wanted:
+            unknown = [name for name in vocabulary.names if name not in names]
+            if unknown:
+                raise UserError(
+                    f"The embedded validator was not trained on {unknown[0]!r} of the vocabulary "
+                    f"{vocabulary.name}: use the words of objects_embedded, shapes and colors20, "
+                    "or another detector and judge."
+                )
+
+
 FAMILIES: dict[tuple[Role, str], Family] = {
     (family.role, family.name): family
     for family in (
@@ -184,6 +215,7 @@ FAMILIES: dict[tuple[Role, str], Family] = {
             ("icons",),
             MitsubaOptions,
             _mitsuba,
+            words=_check_drawable,
             summary="ray-traced primitives and extruded icons",
         ),
         Family(
@@ -193,6 +225,8 @@ FAMILIES: dict[tuple[Role, str], Family] = {
             NoOptions,
             _pixel_detector,
             _validator_weights,
+            _validator_weights,
+            _check_trained,
             summary="the project's small detector for its own renders",
         ),
         Family(
@@ -202,6 +236,8 @@ FAMILIES: dict[tuple[Role, str], Family] = {
             NoOptions,
             _pixel_judge,
             _validator_weights,
+            _validator_weights,
+            _check_trained,
             summary="colors by the same network, relations from boxes and masks",
         ),
         Family(
@@ -219,6 +255,7 @@ FAMILIES: dict[tuple[Role, str], Family] = {
             ContrastiveOptions,
             _nano,
             _nano_weights,
+            _nano_weights,
             summary="the project's small contrastive encoders, trained on its own renders",
         ),
         Family(
@@ -229,7 +266,7 @@ FAMILIES: dict[tuple[Role, str], Family] = {
             _open_clip,
             _open_clip_identity,
             _check_open_clip,
-            "any model of open_clip: architecture/tag, hf-hub:..., a folder or a checkpoint file",
+            summary="any model of open_clip: architecture/tag, hf-hub:..., a folder or a file",
         ),
     )
 }

@@ -2,9 +2,9 @@
 
 import functools
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow as pa
 
@@ -127,8 +127,17 @@ def whole(settings: dict[str, Any], artifacts: Mapping[str, Artifact]) -> list[S
     return [Shard(content_id([settings, digests]), ShardInputs(0, artifacts))]
 
 
+S = TypeVar("S")
+
+
+def batches(rows: Sequence[S], size: int) -> Iterator[Sequence[S]]:
+    """Yield the rows of one shard in batches; a batch never holds rows of two shards."""
+    for start in range(0, len(rows), size):
+        yield rows[start : start + size]
+
+
 def seed_of(*parts: object) -> int:
-    """Return a 32-bit seed that depends on ``parts`` alone."""
+    """Return a 31-bit seed that depends on ``parts`` alone."""
     return int(content_id(list(parts)), 16) & 0x7FFFFFFF
 
 

@@ -12,7 +12,15 @@ from bindbench.captions.slots import Template
 from bindbench.concepts import Concept
 from bindbench.models import registry
 from bindbench.pipeline import concept_set
-from bindbench.pipeline.base import Context, ShardInputs, aligned, strings, suite_lexicon, table
+from bindbench.pipeline.base import (
+    Context,
+    ShardInputs,
+    aligned,
+    batches,
+    strings,
+    suite_lexicon,
+    table,
+)
 from bindbench.storage.store import Artifact
 from bindbench.suite import Suite
 from bindbench.tasks import get_benchmark
@@ -60,7 +68,13 @@ class WriteCaptions:
         concepts = [Concept(task_name, tuple(r["objects"]), tuple(r["labels"])) for r in rows]
         settings = self.suite.profile.writer
         writer = registry.load("writer", settings, self.suite.profile.vocabularies)
-        written = write_contextual(writer, concepts, lexicon, self.suite.seed, settings.attempts)
+        written = [
+            caption
+            for part in batches(concepts, settings.batch_size)
+            for caption in write_contextual(
+                writer, part, lexicon, self.suite.seed, settings.attempts
+            )
+        ]
         out: list[dict[str, Any]] = []
         for row, concept, contextual in zip(rows, concepts, written, strict=True):
             passed = contextual.template is not None

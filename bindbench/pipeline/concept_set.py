@@ -65,10 +65,15 @@ def _cached(
     )
 
 
+def has_counterparts(suite: Suite, key: str) -> bool:
+    """Whether each concept is followed by its counterpart; a single object has none."""
+    return suite.counterparts and get_benchmark(key).n > 1
+
+
 def _sequence(suite: Suite, key: str) -> list[Sampled]:
     """Return all concepts of a benchmark, sampled once in a process."""
     sources = suite.profile.vocabularies.model_dump_json()
-    flags = (suite.counterparts, suite.replicates)
+    flags = (has_counterparts(suite, key), suite.replicates)
     return _cached(key, suite.concepts[key], suite.seed, *flags, sources)
 
 
@@ -79,7 +84,7 @@ def build(context: Context, key: str) -> Artifact:
         "code": CODE_VERSION,
         "benchmark": key,
         "seed": suite.seed,
-        "counterparts": suite.counterparts,
+        "counterparts": has_counterparts(suite, key),
         "replicates": suite.replicates,
         "nouns": context.lexicon.nouns(task).digest,
         "labels": context.lexicon.labels(task).digest,

@@ -14,7 +14,7 @@ from bindbench.errors import UserError
 from bindbench.models import registry
 from bindbench.models.base import GeneratedImage, ImageRequest
 from bindbench.pipeline import captions
-from bindbench.pipeline.base import Context, ShardInputs, aligned, seed_of, table
+from bindbench.pipeline.base import Context, ShardInputs, aligned, batches, seed_of, table
 from bindbench.storage.store import Artifact
 from bindbench.suite import Suite
 from bindbench.tasks import get_benchmark
@@ -47,8 +47,7 @@ class MakeImages:
         generator = registry.load("generator", settings, self.suite.profile.vocabularies)
         rows = [row for row in task.rows(captions.NAME) if row["verdict"] == "pass"]
         out = []
-        for start in range(0, len(rows), settings.batch_size):
-            batch = rows[start : start + settings.batch_size]
+        for batch in batches(rows, settings.batch_size):
             requests = [self._request(row) for row in batch]
             made = generator.generate(requests)
             out += [_row(*parts) for parts in zip(batch, requests, made, strict=True)]
@@ -107,6 +106,7 @@ def build(context: Context, key: str) -> Artifact:
         "seed": context.suite.seed,
         "generator": registry.describe("generator", context.suite.profile.generator),
         "nouns": context.lexicon.nouns(get_benchmark(key).task).digest,
+        "labels": context.lexicon.labels(get_benchmark(key).task).digest,
         "colors": context.lexicon.colors.digest,
     }
     shards = aligned(settings, {captions.NAME: context.current(captions.NAME, key)})

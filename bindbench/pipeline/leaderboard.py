@@ -9,13 +9,15 @@ import pyarrow as pa
 from bindbench.analysis.accuracy import Accuracy, Mode, evaluate
 from bindbench.analysis.paired import Comparison, compare_tracks
 from bindbench.analysis.resampling import holm
+from bindbench.models import registry
 from bindbench.models.registry import ModelName
-from bindbench.pipeline import concept_set, model_scores, negatives, paired_set
+from bindbench.pipeline import model_scores, negatives, paired_set
 from bindbench.pipeline.base import UNPARTITIONED, Context, ShardInputs, suite_lexicon, table, whole
+from bindbench.pipeline.concept_set import has_counterparts
 from bindbench.pipeline.scored import ScoredSet, scored_set
 from bindbench.pipeline.winoground import winoground_rows
 from bindbench.storage.store import Artifact
-from bindbench.suite import Suite
+from bindbench.suite import RoleSettings, Suite
 from bindbench.tasks import TRACKS
 
 NAME = "leaderboard"
@@ -75,9 +77,8 @@ class MeasureModels:
                     yield common | {"track": track, "set": "all"} | row
                 for row in _accuracies(found.only(paired)):
                     yield common | {"track": track, "set": "paired"} | row
-            if self.suite.counterparts:
-                concepts = task.artifacts[f"{concept_set.NAME}/{key}"]
-                for row in winoground_rows(key, concepts, candidates, scores):
+            if has_counterparts(self.suite, key):
+                for row in winoground_rows(key, candidates, scores):
                     yield common | {"track": "minimal", "set": "all"} | row
             minimal, contextual = (found.only(paired) for found in tracks.values())
             for row in _differences(minimal, contextual, self.suite.seed):
@@ -142,7 +143,11 @@ def _difference(found: Comparison) -> dict[str, Any]:
 
 def build(context: Context) -> Artifact:
     """Build the leaderboard from the cells that have been scored."""
-    settings = {"code": CODE_VERSION, "seed": context.suite.seed}
+    settings = {
+        "code": CODE_VERSION,
+        "seed": context.suite.seed,
+        "models": [scorer.model for scorer in context.suite.profile.scorers],
+    }
     shards = whole(settings, inputs(context))
     return context.build(
         NAME, UNPARTITIONED, SCHEMA, settings, shards, MeasureModels(context.suite)
@@ -153,18 +158,20 @@ def inputs(context: Context) -> dict[str, Artifact]:
     """Return the artifacts of the suite's benchmarks and of the cells scored so far."""
     found: dict[str, Artifact] = {}
     for key in context.suite.benchmarks:
-        for name in (concept_set.NAME, negatives.NAME, paired_set.NAME):
+        for name in (negatives.NAME, paired_set.NAME):
             artifact = context.store.current(name, key)
             if artifact:
                 found[f"{name}/{key}"] = artifact
         for settings in context.suite.profile.scorers:
             cell = model_scores.partition(key, ModelName.parse(settings.model).slug)
             artifact = context.store.current(model_scores.NAME, cell)
-            if artifact and _fresh(artifact, found.get(f"{negatives.NAME}/{key}")):
+            if artifact and _fresh(artifact, settings, found.get(f"{negatives.NAME}/{key}")):
                 found[f"{model_scores.NAME}/{cell}"] = artifact
     return found
 
 
-def _fresh(scores: Artifact, candidates: Artifact | None) -> bool:
-    """Whether scores are of the candidates as they are now; stale ones count as missing."""
-    return candidates is not None and scores.settings["inputs"][negatives.NAME] == candidates.digest
+def _fresh(scores: Artifact, settings: RoleSettings, candidates: Artifact | None) -> bool:
+    """Whether scores are of the candidates and the model as they are now; else they are missing."""
+    if candidates is None or scores.settings["inputs"][negatives.NAME] != candidates.digest:
+        return False
+    return scores.settings["scorer"] == registry.describe("scorer", settings)

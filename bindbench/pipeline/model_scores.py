@@ -1,6 +1,5 @@
 """The asset ``model_scores``: one model's score of every candidate of a benchmark."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +11,7 @@ from bindbench.errors import UserError, unknown_name
 from bindbench.models import registry
 from bindbench.models.base import Scorer, ScoreRequest
 from bindbench.pipeline import images, negatives, validated
-from bindbench.pipeline.base import Context, ShardInputs, aligned, suite_lexicon, table
+from bindbench.pipeline.base import Context, ShardInputs, aligned, batches, suite_lexicon, table
 from bindbench.storage.store import Artifact
 from bindbench.suite import RoleSettings, Suite
 from bindbench.tasks import get_benchmark
@@ -49,7 +48,7 @@ class ScoreCandidates:
             for row in task.rows(images.NAME, ["index", "track", "image"])
         }
         out: list[dict[str, Any]] = []
-        for batch in _batches(rows, self.settings.batch_size):
+        for batch in batches(rows, self.settings.batch_size):
             requests = [self._request(row, pixels[row["index"], row["track"]]) for row in batch]
             for row, scores in zip(batch, scorer.score(requests), strict=True):
                 if not np.isfinite(scores).all():
@@ -72,11 +71,6 @@ class ScoreCandidates:
             texts=candidate_texts(negatives.template_of(row), concept, suite_lexicon(self.suite)),
             truth=np.frombuffer(row["semantics"], np.int8),
         )
-
-
-def _batches(rows: list[Any], size: int) -> Iterator[list[Any]]:
-    for start in range(0, len(rows), size):
-        yield rows[start : start + size]
 
 
 def partition(key: str, model: str) -> str:

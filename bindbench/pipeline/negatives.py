@@ -19,6 +19,7 @@ from bindbench.pipeline.base import (
     suite_lexicon,
     table,
 )
+from bindbench.pipeline.concept_set import has_counterparts
 from bindbench.semantics import settle, text_semantics
 from bindbench.storage.store import Artifact
 from bindbench.suite import Suite
@@ -99,7 +100,7 @@ class MakeNegatives:
         ):
             return list(range(n))
         # Counterparts share their order, so that each one's caption is a candidate of the other.
-        item = row["index"] // 2 if self.suite.counterparts else row["concept_id"]
+        item = row["index"] // 2 if has_counterparts(self.suite, self.key) else row["concept_id"]
         seed = seed_of(self.suite.seed, "clauses", item)
         return np.random.default_rng(seed).permutation(n).tolist()
 
@@ -138,7 +139,7 @@ def build(context: Context, key: str) -> Artifact:
         "code": CODE_VERSION,
         "seed": context.suite.seed,
         "shuffle_clauses": context.suite.profile.shuffle_clauses,
-        "counterparts": context.suite.counterparts,
+        "counterparts": has_counterparts(context.suite, key),
         "nouns": context.lexicon.nouns(task).digest,
         "labels": context.lexicon.labels(task).digest,
     }

@@ -15,11 +15,20 @@ def check_suite(suite: Suite) -> None:
 
     Every role's model is looked up, and every benchmark's space is counted.
     """
-    for role in ("writer", "generator", "detector", "judge"):
-        registry.resolve(cast(Role, role), getattr(suite.profile, role))
-    for settings in suite.profile.scorers:
-        registry.resolve("scorer", settings)
     lexicon = suite_lexicon(suite)
+    tasks = list(dict.fromkeys(benchmark.task for benchmark in suite.resolved_benchmarks))
+    for role in ("writer", "generator", "detector", "judge"):
+        _, family, _ = registry.resolve(cast(Role, role), getattr(suite.profile, role))
+        family.words(lexicon, tasks)
+    slugs: dict[str, str] = {}
+    for settings in suite.profile.scorers:
+        name, _, _ = registry.resolve("scorer", settings)
+        if name.slug in slugs:
+            raise UserError(
+                f"Suite {suite.name}: scorers {slugs[name.slug]} and {name} would share the "
+                f"partition {name.slug}: keep one of them."
+            )
+        slugs[name.slug] = str(name)
     for benchmark in suite.resolved_benchmarks:
         size, asked = space_size(benchmark, lexicon), suite.concepts[benchmark.key]
         if asked > size and not suite.replicates:

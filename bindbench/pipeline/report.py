@@ -68,6 +68,9 @@ def export(context: Context, artifact: Artifact) -> str:
     folder = context.store.path / "html"
     folder.mkdir(parents=True, exist_ok=True)
     rows: list[dict[str, Any]] = artifact.read().to_pylist()
+    for old in folder.glob("*.html"):
+        if old.name not in {row["page"] for row in rows}:
+            old.unlink()
     for row in rows:
         (folder / row["page"]).write_text(row["html"], encoding="utf-8")
     return str(folder / "index.html")

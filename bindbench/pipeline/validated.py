@@ -11,7 +11,15 @@ from bindbench.concepts import Concept
 from bindbench.models import registry
 from bindbench.models.base import Answer, Detection, Image
 from bindbench.pipeline import captions, concept_set, images
-from bindbench.pipeline.base import Context, ShardInputs, aligned, strings, suite_lexicon, table
+from bindbench.pipeline.base import (
+    Context,
+    ShardInputs,
+    aligned,
+    batches,
+    strings,
+    suite_lexicon,
+    table,
+)
 from bindbench.storage.store import Artifact
 from bindbench.suite import Suite
 from bindbench.tasks import get_benchmark
@@ -66,11 +74,10 @@ class ValidateImages:
             {**written[image["index"], image["track"]], **image, "scene_id": scenes[image["index"]]}
             for image in task.rows(images.NAME, ["index", "track", "image"])
         ]
-        size = self.suite.profile.detector.batch_size
-        batches = [rows[start : start + size] for start in range(0, len(rows), size)]
-        return table([row for batch in batches for row in self._batch(batch)], SCHEMA)
+        parts = batches(rows, self.suite.profile.detector.batch_size)
+        return table([row for part in parts for row in self._batch(part)], SCHEMA)
 
-    def _batch(self, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    def _batch(self, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
         vocabularies = self.suite.profile.vocabularies
         lexicon = suite_lexicon(self.suite)
         limits = self.suite.profile.validation
@@ -114,7 +121,15 @@ class ValidateImages:
         judge = registry.load("judge", self.suite.profile.judge, self.suite.profile.vocabularies)
         questions = [label_questions(concepts[i], lexicon) for i in reached]
         matched = [[found[i][j] for j in out[i]["matched"]] for i in reached]
-        answers = judge.answer([pixels[i] for i in reached], matched, questions)
+        answers = [
+            answer
+            for part in batches(range(len(reached)), self.suite.profile.judge.batch_size)
+            for answer in judge.answer(
+                [pixels[reached[k]] for k in part],
+                [matched[k] for k in part],
+                [questions[k] for k in part],
+            )
+        ]
         least = self.suite.profile.validation.label_score
         for i, asked, given in zip(reached, questions, answers, strict=True):
             verdict, reason = label_verdict(concepts[i], asked, given, least)

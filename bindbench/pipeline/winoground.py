@@ -14,22 +14,13 @@ TRACK = "minimal"  # contextual captions of two concepts are different sentences
 Cell = tuple[dict[str, Any], dict[str, Any]]  # a row of the negatives and its scores
 
 
-def winoground_rows(
-    key: str, concepts: Artifact, negatives: Artifact, scores: Artifact
-) -> Iterator[dict[str, Any]]:
-    """Yield the text, image and group scores over the pairs of which both images were accepted."""
-    if get_benchmark(key).n == 1:
-        return
+def winoground_rows(key: str, negatives: Artifact, scores: Artifact) -> Iterator[dict[str, Any]]:
+    """Yield the text, image and group scores over the pairs of which both images were accepted.
+
+    A concept of an even index is followed by its counterpart.
+    """
     cells = _cells(negatives, scores)
-    partners = concepts.read(["index", "concept_id", "counterpart"]).to_pylist()
-    place = {row["concept_id"]: row["index"] for row in partners}
-    pairs = [
-        (cells[row["index"]], cells[other])
-        for row in partners
-        if (other := place.get(row["counterpart"], -1)) > row["index"]
-        and row["index"] in cells
-        and other in cells
-    ]
+    pairs = [(cells[i], cells[i + 1]) for i in cells if i % 2 == 0 and i + 1 in cells]
     if not pairs:
         return
     table = np.array([_table(key, *pair) for pair in pairs])

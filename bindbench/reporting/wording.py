@@ -36,6 +36,9 @@ CHECK_QUESTIONS = {
     "accepted": "All checks passed",
 }
 FAMILIES = {
+    "winoground_text": "Winoground text",
+    "winoground_image": "Winoground image",
+    "winoground_group": "Winoground group",
     "swap": "Swap",
     "confusion": "Confusion",
     "confusion_no_count": "Confusion, same counts",

@@ -22,11 +22,11 @@ from torch.nn import functional
 from bindbench.models.open_clip_names import find_source
 from bindbench.models.open_clip_scorer import load_open_clip
 from bindbench.models.open_clip_text import needed_lengths, text_features
-from bindbench.tasks import TRACKS
-from bindbench.training.nano_clip_data import NanoPlan
+from bindbench.training.nano_clip_captions import Narrator, Told
+from bindbench.training.nano_clip_data import NanoPlan, held_out_pairs
 from bindbench.training.nano_clip_figures import measure
-from bindbench.training.nano_clip_images import UNNAMED, Scenes, Targets, targets_of, views
-from bindbench.training.nano_clip_model import new_model, save_weights, write_folder
+from bindbench.training.nano_clip_images import UNNAMED, Camera, Scenes, Targets, targets_of
+from bindbench.training.nano_clip_model import Trunk, new_model, save_weights, write_folder
 from bindbench.training.nano_clip_text import Teller
 from bindbench.training.validator_data import (
     TRAINING,
@@ -42,12 +42,17 @@ LOG_EVERY = 50  # steps
 SAVE_EVERY = 200  # steps
 WARM_UP = 50  # steps
 WEIGHT_DECAY = 0.05
-PRE_RATE, TRUNK_RATE, RATE = 8e-3, 4e-4, 1e-3
+PRE_RATE, TRUNK_RATE, RATE = 5e-3, 1e-3, 1.5e-3
 EMPTY_WEIGHT = 0.15  # of empty cells in pre-training
 CELL_WEIGHT = 0.5  # of naming cells beside naming objects
-RELATIONS = 0.4  # share of captions that tell the whole scene, by its relations if it has any
-OBJECTS_ONLY = 0.1  # share of captions that name some objects alone
+PAIR_WEIGHT = 1.0  # of naming noun and color at once
+PAIR_WIDTH = 192
 LARGEST_SCALE = 100.0
+TRUNK_COLORS = 0.4, 20  # share of objects that are recolored, and to how many colors in a batch
+# In contrastive training many images of a batch share colors, so that it takes the color of the
+# right object to tell them apart.
+BATCH_COLORS = 0.7, 6
+BATCH_NOUNS, ALIKE = 12, 0.75  # likewise, nouns of the scenes that are alike, and their share
 TELLINGS = 3  # captions of each image in a step: texts are cheap beside images
 TEXT_GROUPS = 3  # that captions are sorted into by length, to spare padding
 
@@ -59,53 +64,6 @@ class Phase:
     steps: int
     batch: int
     factor: float = 1.0  # of the learning rates
-
-
-@dataclass(frozen=True)
-class Told:
-    """Captions of a batch of B scenes: a true one for each, and swapped ones for some."""
-
-    positives: list[str]
-    swapped: list[str]
-    true: Tensor  # bool (B, B): caption i is true of scene j
-
-
-def tell(
-    scenes: Scenes,
-    rows: np.ndarray,
-    mirrored: np.ndarray,
-    teller: Teller,
-    swaps: bool,
-    rng: np.random.Generator,
-) -> Told:
-    """Write a random true caption of each scene, and false ones if ``swaps``.
-
-    Captions leave out much, as captions do: some name one object of the scene and its color, some
-    the objects alone. So it takes the color of the right object to find the image.
-    """
-    positives, swapped = [], []
-    claims = np.zeros((len(rows), scenes.features.shape[1]), np.float32)
-    for i, (row, flipped) in enumerate(zip(rows, mirrored, strict=True)):
-        concept, said = scenes.concepts[row], scenes.colored[row]
-        kind = rng.random()
-        if concept.task.axis == "relation" and kind < RELATIONS:
-            concept = teller.mirrored(concept) if flipped else concept
-        elif kind < RELATIONS:
-            concept = said
-        else:
-            concept = teller.part(said, rng)
-        concept = teller.retold(concept, rng)
-        colors = concept.task.axis == "attribute" and kind < 1 - OBJECTS_ONLY
-        claims[i, scenes.claims(concept, colors)] = 1
-        if kind >= 1 - OBJECTS_ONLY:
-            positives.append(teller.objects_only(concept))
-            continue
-        style, seed = TRACKS[int(rng.integers(len(TRACKS)))], int(rng.integers(2**32))
-        positives.append(teller.caption(concept, style, seed))
-        if swaps and (other := teller.swapped(concept, rng)):
-            swapped.append(teller.caption(other, style, seed))
-    true = claims @ scenes.features[rows].T == claims.sum(1, keepdims=True)
-    return Told(positives, swapped, torch.from_numpy(true))
 
 
 class Pace:
@@ -139,6 +97,29 @@ def schedule(optimizer: torch.optim.Optimizer, step: int, steps: int) -> None:
         group["lr"] = group["peak"] * min(1.0, step / WARM_UP) * factor
 
 
+class AlikeDeck:
+    """Deals batches of which most scenes are made of few nouns, drawn for each batch.
+
+    Scenes of a random batch can be told apart by their nouns alone, and a model that is trained on
+    such batches never needs to bind; the more alike they are, the more the rest counts.
+    """
+
+    def __init__(self, scenes: Scenes, nouns: int, rng: np.random.Generator) -> None:
+        self._holds = np.zeros((len(scenes), nouns), np.float32)
+        for row, held in zip(self._holds, scenes.nouns, strict=True):
+            row[held[held != UNNAMED]] = 1
+        self._rest, self._rng = Deck(len(scenes), rng), rng
+
+    def deal(self, count: int) -> np.ndarray:
+        """Return ``count`` scenes, those that are alike all distinct."""
+        few = np.zeros(self._holds.shape[1], np.float32)
+        few[self._rng.choice(len(few), min(BATCH_NOUNS, len(few)), replace=False)] = 1
+        share = self._holds @ few / self._holds.sum(1)
+        alike = min(round(ALIKE * count), len(share))
+        chosen = np.argsort(-share - 0.1 * self._rng.random(len(share)))[:alike]
+        return np.concatenate([chosen, self._rest.deal(count - alike)])
+
+
 class Deck:
     """Deals the scenes in random order, again and again."""
 
@@ -153,64 +134,88 @@ class Deck:
         return dealt
 
 
+class Naming(nn.Module):
+    """Names cells and objects by noun and color, and objects by both at once.
+
+    The score of a noun with a color is the features' product with noun embedding * color
+    embedding: features that serve it bind the two, and pairs never seen are scored as well.
+    """
+
+    def __init__(self, features: int, plan: NanoPlan) -> None:
+        super().__init__()
+        self.counts = len(plan.nouns), len(plan.colors)
+        # One more output each, for empty cells.
+        self.words = nn.ModuleList(nn.Linear(features, count + 1) for count in self.counts)
+        self.bound = nn.Linear(features, PAIR_WIDTH)
+        self.embeddings = nn.ParameterList(
+            nn.Parameter(torch.randn(count, PAIR_WIDTH)) for count in self.counts
+        )
+        held = held_out_pairs(plan.lexicon)
+        pairs = [(noun, color) in held for noun in plan.nouns for color in plan.colors]
+        self.register_buffer("held_out", torch.tensor(pairs))
+
+    def loss(self, cells: Tensor, targets: Targets) -> tuple[Tensor, np.ndarray]:
+        """Return the loss, and how many objects got the right noun, color, both, and there are.
+
+        An object is named by the mean of the cells, each weighted by how much of it the object
+        fills. Pairs that are held out are neither right nor wrong.
+
+        Args:
+            cells: features, float32 (B, cells, D).
+            targets: what is right.
+        """
+        weights = targets.cover / targets.cover.sum(1, keepdim=True).clamp(min=1e-6)
+        objects = (weights.transpose(1, 2) @ cells).flatten(0, 1)
+        there = targets.objects[0].flatten() != UNNAMED
+        loss, hits = torch.zeros(()), []
+        for k, count in enumerate(self.counts):
+            by_class = torch.ones(count + 1)
+            by_class[-1] = EMPTY_WEIGHT
+            cell_logits = self.words[k](cells).flatten(0, 1)
+            loss = loss + CELL_WEIGHT * functional.cross_entropy(
+                cell_logits, targets.cells[k].flatten(), by_class, ignore_index=UNNAMED
+            )
+            logits, names = self.words[k](objects[there]), targets.objects[k].flatten()[there]
+            loss = loss + functional.cross_entropy(logits, names)
+            hits.append((logits[:, :-1].argmax(-1) == names).sum().item())
+        nouns, colors = (names.flatten()[there] for names in targets.objects)
+        codes = self.embeddings[0][:, None] * self.embeddings[1][None]
+        pairs = self.bound(objects[there]) @ codes.flatten(0, 1).T / math.sqrt(PAIR_WIDTH)
+        pairs = pairs.masked_fill(self.held_out, -torch.inf)
+        names = nouns * self.counts[1] + colors
+        loss = loss + PAIR_WEIGHT * functional.cross_entropy(pairs, names)
+        hits.append((pairs.argmax(-1) == names).sum().item())
+        return loss, np.array([*hits, there.sum().item()], dtype=float)
+
+
 def pretrain(
     model: Any, scenes: Scenes, plan: NanoPlan, phase: Phase, seed: int, report: Report
 ) -> None:
     """Let the image trunk learn to name the noun and the color of each cell and each object."""
     rng = np.random.default_rng([seed, 1])
-    trunk, nouns, colors = model.visual.trunk, len(plan.nouns), len(plan.colors)
-    heads = [nn.Linear(trunk.num_features, count + 1) for count in (nouns, colors)]
-    parameters = [*trunk.parameters(), *(p for head in heads for p in head.parameters())]
+    trunk = Trunk(model.visual)
+    naming, camera = Naming(Trunk.features, plan), Camera(scenes, plan, *TRUNK_COLORS)
+    parameters = [*trunk.parameters(), *naming.parameters()]
     optimizer = optimizer_of([(parameters, PRE_RATE * phase.factor)])
-    deck, pace, right = Deck(len(scenes), rng), Pace(phase.steps), np.zeros(3)
+    deck, pace, right = Deck(len(scenes), rng), Pace(phase.steps), np.zeros(4)
     model.train()
     for step in range(1, phase.steps + 1):
         schedule(optimizer, step, phase.steps)
         rows = deck.deal(phase.batch)
-        seen = views(scenes, rows, rng)
-        targets = targets_of(scenes, rows, seen.grid, nouns, colors)
+        seen = camera.views(rows, rng)
+        targets = targets_of(scenes, seen, *naming.counts)
         with torch.autocast("cpu", torch.bfloat16):
-            features = trunk.forward_features(seen.images)
-        loss, hits = _naming_loss(features.float().flatten(2).transpose(1, 2), heads, targets)
+            features = trunk(seen.images)
+        loss, hits = naming.loss(features.float().flatten(2).transpose(1, 2), targets)
         _descend(optimizer, loss, parameters)
         right += hits
         if step % LOG_EVERY == 0 or step == phase.steps:
-            noun, color = right[:2] / max(right[2], 1)
+            noun, color, both = right[:3] / max(right[3], 1)
             report(
-                f"trunk: {pace.line(step)}; loss {loss.item():.3f}, "
-                f"objects named: noun {noun:.3f}, color {color:.3f}"
+                f"trunk: {pace.line(step)}; loss {loss.item():.3f}, objects named: "
+                f"noun {noun:.3f}, color {color:.3f}, both {both:.3f}"
             )
             right[:] = 0
-
-
-def _naming_loss(
-    cells: Tensor, heads: Sequence[nn.Linear], targets: Targets
-) -> tuple[Tensor, np.ndarray]:
-    """Return the loss, and how many objects got the right noun, the right color, and there are.
-
-    An object is named by the mean of the cells, each weighted by how much of it the object fills.
-
-    Args:
-        cells: features, float32 (B, cells, D).
-        heads: of nouns and of colors, with one more output for empty cells.
-        targets: what is right.
-    """
-    weights = targets.cover / targets.cover.sum(1, keepdim=True).clamp(min=1e-6)
-    objects = weights.transpose(1, 2) @ cells
-    loss, hits = torch.zeros(()), []
-    for head, cell, name in zip(heads, targets.cells, targets.objects, strict=True):
-        by_class = torch.ones(head.out_features)
-        by_class[-1] = EMPTY_WEIGHT
-        loss = loss + CELL_WEIGHT * functional.cross_entropy(
-            head(cells).flatten(0, 1), cell.flatten(), by_class, ignore_index=UNNAMED
-        )
-        logits = head(objects)
-        loss = loss + functional.cross_entropy(
-            logits.flatten(0, 1), name.flatten(), ignore_index=UNNAMED
-        )
-        hits.append((logits[..., :-1].argmax(-1) == name).sum().item())
-    there = (targets.objects[0] != UNNAMED).sum().item()
-    return loss, np.array([*hits, there], dtype=float)
 
 
 def _descend(
@@ -226,7 +231,7 @@ def contrast(
     model: Any,
     tokenizer: Callable[[list[str]], Tensor],
     scenes: Scenes,
-    teller: Teller,
+    plan: NanoPlan,
     phase: Phase,
     swaps: bool,
     seed: int,
@@ -235,18 +240,22 @@ def contrast(
 ) -> None:
     """Train both encoders contrastively, with swapped captions as negatives if ``swaps``."""
     rng = np.random.default_rng([seed, 3 if swaps else 2])
-    trunk = list(model.visual.trunk.parameters())
+    trunk = list(Trunk(model.visual).parameters())
     known = {id(p) for p in trunk}
     others = [p for p in model.parameters() if id(p) not in known]
     optimizer = optimizer_of([(trunk, TRUNK_RATE * phase.factor), (others, RATE * phase.factor)])
+    camera, narrator = (
+        Camera(scenes, plan, *BATCH_COLORS),
+        Narrator(scenes, plan, Teller(plan.lexicon)),
+    )
     name = "negclip" if swaps else "clip"
-    deck, pace, losses, hits = Deck(len(scenes), rng), Pace(phase.steps), [], []
+    deck, pace, losses, hits = AlikeDeck(scenes, len(plan.nouns), rng), Pace(phase.steps), [], []
     model.train()
     for step in range(1, phase.steps + 1):
         schedule(optimizer, step, phase.steps)
         rows = deck.deal(phase.batch)
-        seen = views(scenes, rows, rng)
-        told = [tell(scenes, rows, seen.mirrored, teller, swaps, rng) for _ in range(TELLINGS)]
+        seen = camera.views(rows, rng)
+        told = [narrator.tell(seen, swaps, rng) for _ in range(TELLINGS)]
         with torch.autocast("cpu", torch.bfloat16):
             images = model.encode_image(seen.images, normalize=True)
             texts = [_embedded(model, tokenizer, each) for each in told]
@@ -379,7 +388,6 @@ def _train(
     torch.manual_seed(seed)
     model = new_model(folders["clip"])
     tokenizer = open_clip.get_tokenizer(f"local-dir:{folders['clip']}")
-    teller = Teller(plan.lexicon)
     pretrain(model, data, plan, recipe.trunk, seed, report)
     for name, phase in (("clip", recipe.clip), ("negclip", recipe.negclip)):
         folder = folders[name]
@@ -388,8 +396,8 @@ def _train(
             save_weights(model, folder)
 
         swaps = name == "negclip"
-        contrast(model, tokenizer, data, teller, phase, swaps, seed, report, checkpoint)
-        save_scenes(data, plan.lexicon, folder)
+        contrast(model, tokenizer, data, plan, phase, swaps, seed, report, checkpoint)
+        save_scenes(data, plan, folder)
         _report_figures(name, folder, plan, development, report)
 
 
@@ -408,10 +416,11 @@ def _report_figures(
         )
 
 
-def save_scenes(data: Scenes, lexicon: Lexicon, folder: Path) -> None:
-    """Write the ids of all scenes that training showed, as sorted 64-bit numbers."""
-    told = {c.scene_id(lexicon) for concepts in (data.concepts, data.colored) for c in concepts}
-    ids = np.array(sorted(int(scene, 16) for scene in told), np.uint64)
+def save_scenes(data: Scenes, plan: NanoPlan, folder: Path) -> None:
+    """Write the ids of all scenes that were rendered for training, as sorted 64-bit numbers."""
+    told = [data.said(row, data.colors[row], plan) for row in range(len(data))]
+    scenes = {concept.scene_id(plan.lexicon) for concept in (*data.concepts, *told)}
+    ids = np.array(sorted(int(scene, 16) for scene in scenes), np.uint64)
     np.save(folder / "training_scenes.npy", ids, allow_pickle=False)
 
 

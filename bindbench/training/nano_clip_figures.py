@@ -61,7 +61,7 @@ def measure(scorer: Scorer, plan: NanoPlan, split: int, scenes: int, cache: Path
         cell = cells[index % len(cells)]
         by_cell[cell].append(_item(plan, cell, plan.spec(split, index).concept, drawn, index))
     figures = []
-    for cell in cells:
+    for cell in dict.fromkeys(cells):
         figures += _benchmark_figures(scorer, plan, cell, by_cell[cell])
         if cell.benchmark.startswith("color"):
             figures.append(_retrieval(scorer, plan, cell, by_cell[cell]))

@@ -7,11 +7,12 @@ from typing import Any
 import open_clip
 import torch
 from safetensors.torch import save_file
+from torch import Tensor, nn
 
 from bindbench.training.nano_clip_text import save_tokenizer
 from bindbench.vocabulary import Lexicon
 
-TRUNK = "test_byobnet"  # of timm; 0.2 million parameters, one cell for 32 pixels
+LAYERS, WIDTH = [1, 2, 2, 1], 16  # of CLIP's own ResNet; one cell for 32 pixels
 SIZE = 128  # of the images, in pixels
 CELLS = SIZE // 32
 EMBEDDING = 256
@@ -29,11 +30,9 @@ def write_folder(folder: Path, lexicon: Lexicon) -> None:
             "embed_dim": EMBEDDING,
             "custom_text": True,
             "vision_cfg": {
-                "timm_model_name": TRUNK,
-                "timm_model_pretrained": False,
-                "timm_pool": "abs_attn",
-                "timm_proj": "linear",
                 "image_size": SIZE,
+                "layers": LAYERS,
+                "width": WIDTH,
             },
             "text_cfg": {
                 "context_length": CONTEXT,
@@ -60,6 +59,26 @@ def new_model(folder: Path) -> Any:
     """Return the folder's architecture with random weights, from torch's seed."""
     model = open_clip.create_model(f"local-dir:{folder}", load_weights=False, precision="fp32")
     return model.to(memory_format=torch.channels_last)
+
+
+class Trunk(nn.Module):
+    """The image encoder up to its attention pooling, which it shares its weights with."""
+
+    features = WIDTH * 32
+
+    def __init__(self, visual: Any) -> None:
+        super().__init__()
+        self.stages = nn.ModuleList([visual.layer1, visual.layer2, visual.layer3, visual.layer4])
+        stem = ("conv1", "bn1", "conv2", "bn2", "conv3", "bn3")
+        self._stem = nn.ModuleList([getattr(visual, name) for name in stem])
+        self._enter = visual.stem
+
+    def forward(self, images: Tensor) -> Tensor:
+        """Return features (B, D, CELLS, CELLS)."""
+        x = self._enter(images)
+        for stage in self.stages:
+            x = stage(x)
+        return x
 
 
 def save_weights(model: Any, folder: Path) -> None:

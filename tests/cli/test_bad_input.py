@@ -44,6 +44,8 @@ def call(monkeypatch, capsys, *arguments: str) -> str:
         (["--benchmark", "color-n5"], "asks for N=5: task color is defined for N=1, 2, 3"),
         (["--concepts", "0"], "concepts of color-n1 is 0: it must be at least 1"),
         (["--concepts", "2000"], "concepts of color-n1 is 2000, but its vocabularies make 1180"),
+        (["--workers", "0"], "is '0': give a number from 1 up"),
+        (["--benchmark", "color-n2", "--name", "embedded"], "was written by hand"),
         (["--store", "/dev/null/store"], "The store /dev/null/store/"),
     ],
 )
@@ -68,6 +70,11 @@ def test_run(project, monkeypatch, capsys, arguments, words):
             "the rates sum to 1.44",
         ),
         ({"overrides": {"generator": {"options": {"faults": {"droped": 0.1}}}}}, "dropped"),
+        (
+            {"overrides": {"scorers": [{"model": "check:random"}, {"model": "check:random"}]}},
+            "would share the partition check-random",
+        ),
+        ({"overrides": {"vocabularies": {"objects": "objects365"}}}, "can't draw"),
         ({"overrides": {"vocabularies": {"objects": "object365"}}}, "did you mean objects365"),
         ({"overrides": {"vocabularies": {"objects": "none.yaml"}}}, "none.yaml does not exist"),
     ],
@@ -81,6 +88,7 @@ def test_suite_file(project, monkeypatch, capsys, fields, words):
     ("kind", "content", "words"),
     [
         ("objects", "entries: [", "is not YAML"),
+        ("objects", "kind: objects\nkind: colors", "the key 'kind' is given twice"),
         ("objects", VOCABULARY | {"entries": [{"name": "cup"}, {"name": "cup"}]}, "both called"),
         ("objects", VOCABULARY | {"entries": [{"name": ""}]}, "field name is empty"),
         (

@@ -1,5 +1,3 @@
-import re
-
 import numpy as np
 import open_clip
 import pytest
@@ -12,14 +10,15 @@ from bindbench.models.weights import WEIGHTS
 from bindbench.semantics import FALSE, TRUE
 from bindbench.tasks import BENCHMARKS, TRACKS
 from bindbench.training import nano_clip, validator_data
-from bindbench.training.nano_clip import Phase, Recipe, tell, train_nano_clip, trained_scenes
+from bindbench.training.nano_clip import Phase, Recipe, train_nano_clip, trained_scenes
+from bindbench.training.nano_clip_captions import Narrator
 from bindbench.training.nano_clip_data import (
     NanoPlan,
     drawable_nouns,
     evaluation_scenes,
     held_out_pairs,
 )
-from bindbench.training.nano_clip_images import Scenes, targets_of, views
+from bindbench.training.nano_clip_images import Camera, Scenes, targets_of
 from bindbench.training.nano_clip_model import CELLS, SIZE
 from bindbench.training.nano_clip_text import Teller, save_tokenizer, words_of
 from bindbench.training.validator_data import (
@@ -85,13 +84,13 @@ def test_development_scenes_show_held_out_pairs_alone(plan):
 
 def test_test_scenes_are_the_suites_own(plan):
     keys = set()
-    for index in range(48):
+    for index in range(72):
         spec = plan.spec(2, index)
         key = f"{spec.concept.task_name}-n{spec.concept.n}"
         keys.add((key, spec.track))
-        if index % 24 >= 6:
+        if index % 36 >= 18:
             first = sample_concepts(BENCHMARKS[key], plan.lexicon, 2, seed=0)
-            assert spec.concept == first[index // 24].concept
+            assert spec.concept == first[index // 36].concept
     assert keys == {(key, track) for key in BENCHMARKS for track in TRACKS}
 
 
@@ -166,13 +165,29 @@ def test_swapped_captions_are_false_and_in_the_same_frame(plan):
 
 def test_one_caption_for_each_image_and_swaps_only_when_asked(plan):
     scenes = flat_scenes(plan, [COLOR, POSITION] * 20)
-    rows, mirrored = np.arange(40), np.zeros(40, bool)
-    teller = Teller(plan.lexicon)
-    plain = tell(scenes, rows, mirrored, teller, False, np.random.default_rng(0))
+    seen = Camera(scenes, plan, 0.4, 20).views(np.arange(40), np.random.default_rng(0))
+    narrator = Narrator(scenes, plan, Teller(plan.lexicon))
+    plain = narrator.tell(seen, False, np.random.default_rng(0))
     assert (len(plain.positives), plain.swapped) == (40, [])
-    hard = tell(scenes, rows, mirrored, teller, True, np.random.default_rng(0))
-    assert 25 < len(hard.swapped) <= 40
-    assert len({re.sub("red|blue", "*", text) for text in hard.positives[::2]}) > 5
+    hard = narrator.tell(seen, True, np.random.default_rng(0))
+    assert 10 < len(hard.swapped) < 40
+    assert len(set(hard.positives)) > 20
+
+
+def test_a_caption_is_known_to_be_true_of_other_scenes(plan):
+    cake = Concept("color", ("cake",), ("red",))
+    other = Concept("color", ("cake", "bus"), ("blue", "red"))
+    scenes = flat_scenes(plan, [COLOR, cake, other])
+    seen = Camera(scenes, plan, 0.0, 20).views(np.arange(3), np.random.default_rng(0))
+    narrator = Narrator(scenes, plan, Teller(plan.lexicon))
+    truths = {}
+    for seed in range(40):
+        told = narrator.tell(seen, False, np.random.default_rng(seed))
+        truths |= dict(zip(told.positives, told.true.tolist(), strict=True))
+    assert truths["a red cake on a white background."] == [True, True, False]
+    assert truths["a red bus on a white background."] == [False, False, True]
+    assert truths["a red cake, and a blue bus on a white background."] == [True, False, False]
+    assert truths["a cake on a white background."] == [True, True, True]
 
 
 # Images
@@ -180,20 +195,52 @@ def test_one_caption_for_each_image_and_swaps_only_when_asked(plan):
 
 def test_views_are_normalised_and_mirrored_with_their_maps(plan):
     scenes = flat_scenes(plan, [COLOR])
-    found = views(scenes, np.zeros(8, np.int64), np.random.default_rng(0))
+    found = Camera(scenes, plan, 0.4, 20).views(np.zeros(8, np.int64), np.random.default_rng(0))
     assert found.images.shape == (8, 3, SIZE, SIZE)
-    assert found.images.min() >= -2 and found.images.max() <= 2
+    assert found.images.min() >= -2
+    assert found.images.max() <= 2
     assert 0 < found.mirrored.sum() < 8
-    nouns, colors = targets_of(scenes, np.zeros(8, np.int64), found.grid, 99, 98).cells
+    nouns, colors = targets_of(scenes, found, 99, 98).cells
     cake, bus = (plan.nouns.index(name) for name in COLOR.objects)
-    red, blue = (plan.colors.index(name) for name in COLOR.labels)
     for k in range(8):
         cells = nouns[k].view(CELLS, CELLS)
         columns = {n: np.nonzero((cells == n).any(0).numpy())[0].mean() for n in (cake, bus)}
         assert (columns[cake] > columns[bus]) == found.mirrored[k]
-        assert torch.equal(nouns[k] == cake, colors[k] == red)
-        assert torch.equal(nouns[k] == bus, colors[k] == blue)
+        assert torch.equal(nouns[k] == cake, colors[k] == found.colors[k, 0])
+        assert torch.equal(nouns[k] == bus, colors[k] == found.colors[k, 1])
         assert torch.equal(nouns[k] == 99, colors[k] == 98)
+
+
+def test_recolored_objects_look_it_and_never_make_a_held_out_pair(plan):
+    scenes = flat_scenes(plan, [COLOR] * 200)
+    found = Camera(scenes, plan, 0.4, 20).views(np.arange(200), np.random.default_rng(0))
+    original = [plan.colors.index(name) for name in COLOR.labels]
+    changed = found.colors[:, :2] != original
+    assert 0.2 < changed.mean() < 0.45
+    held = held_out_pairs(plan.lexicon)
+    for row in range(200):
+        said = scenes.said(row, found.colors[row], plan)
+        assert held.isdisjoint(zip(said.objects, said.labels, strict=True))
+        assert len(set(said.labels)) == 2
+        if changed[row].any():
+            assert said.scene_id(plan.lexicon) not in evaluation_scenes(plan.lexicon)
+    cells = targets_of(scenes, found, 99, 98)
+    for row in np.flatnonzero(changed[:, 0])[:20]:
+        place = (
+            found.images[row]
+            .flatten(1)
+            .T[
+                (cells.cover[row, :, 0].view(CELLS, CELLS) > 0.9)
+                .repeat_interleave(32, 0)
+                .repeat_interleave(32, 1)
+                .flatten()
+            ]
+        )
+        if not len(place):
+            continue
+        color = plan.lexicon.colors.entries[found.colors[row, 0]].srgb
+        shown = (place.median(0).values * 0.25 + 0.5).numpy() * 255
+        assert np.abs(shown / shown.max() - np.array(color) / max(color)).max() < 0.2
 
 
 # Training
