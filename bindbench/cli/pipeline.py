@@ -118,11 +118,10 @@ def set_environment(folder: Path, store: str | None, workers: int | None) -> Non
     os.environ["DAGSTER_HOME"] = str(home)
     if store:
         os.environ["BINDBENCH_STORE"] = store
-    if workers is not None:
-        os.environ["BINDBENCH_WORKERS"] = str(workers)
-    text = os.environ.get("BINDBENCH_WORKERS") or "1"
-    if not text.isdecimal() or int(text) < 1:
+    text = os.environ.get("BINDBENCH_WORKERS", "") if workers is None else str(workers)
+    if text and (not text.isdecimal() or int(text) < 1):
         raise UserError(f"BINDBENCH_WORKERS (or --workers) is {text!r}: give a number from 1 up.")
+    os.environ["BINDBENCH_WORKERS"] = text
 
 
 def run_suite(
