@@ -3,8 +3,10 @@
 import os
 import re
 import shlex
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -36,6 +38,8 @@ def project(tmp_path_factory) -> Path:
     for path in (PROJECT / "suites").glob("*.yaml"):
         (folder / "suites" / path.name).write_text(path.read_text())
     (folder / "dagster_home").mkdir()
+    settings = (PROJECT / "dagster_home/dagster.yaml").read_text()  # its pool is limited to one
+    (folder / "dagster_home/dagster.yaml").write_text(settings)
     return folder
 
 
@@ -97,3 +101,26 @@ def test_a_truncated_shard_is_named_and_recomputed_only_when_asked(project):
     assert shard.read_bytes() != whole
     run(project, command + " --repair")
     assert shard.read_bytes() == whole
+
+
+def test_a_killed_run_frees_the_pool_for_the_next(project):
+    command = "bindbench run --suite embedded --benchmark color-n2 --concepts 40 --name killed"
+    program = str(Path(sys.executable).parent / "bindbench")
+    environment = {**os.environ, "BINDBENCH_STORE": str(project / "store")}
+    environment |= {"DAGSTER_HOME": str(project / "dagster_home"), "BINDBENCH_WORKERS": "2"}
+    process = subprocess.Popen(
+        [program, *shlex.split(command)[1:]],
+        cwd=project,
+        env=environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    deadline = time.monotonic() + 300
+    while not list((project / "store/killed/images").glob("color-n2/*/part-*.parquet")):
+        assert process.poll() is None
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    assert "kept" in run(project, command)
