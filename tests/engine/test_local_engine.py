@@ -42,9 +42,12 @@ def collect(engine, function, tasks, names=None):
 def is_running(pid):
     try:
         state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+        threads = len(list(Path(f"/proc/{pid}/task").iterdir()))
     except FileNotFoundError:
         return False
-    return state != "Z"  # dead, and not yet collected by its new parent
+    # A process is dead, and its pipe closed, when its last thread is: before, its first thread can
+    # be a zombie already.
+    return state != "Z" or threads > 1
 
 
 def wait_until(condition, seconds=20):
