@@ -76,6 +76,9 @@ class Items:
     semantics: np.ndarray  # int8: TRUE, FALSE, UNDECIDED or ABSENT
     dtype: str  # of the scorer's arithmetic
     design: Design
+    # float64: the numbers that a score was computed from, by size, where it is a difference of
+    # larger ones: rounding is relative to them. None: the scores themselves.
+    sizes: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         present = self.semantics != ABSENT
@@ -94,12 +97,28 @@ class Items:
     def __len__(self) -> int:
         return len(self.scores)
 
+    def take(self, rows: np.ndarray) -> "Items":
+        """Return some of the rows."""
+        sizes = None if self.sizes is None else self.sizes[rows]
+        design = self.design.take(rows)
+        return Items(self.scores[rows], self.semantics[rows], self.dtype, design, sizes)
+
 
 def pack(
-    scores: Sequence[np.ndarray], semantics: Sequence[np.ndarray], dtype: str, design: Design
+    scores: Sequence[np.ndarray],
+    semantics: Sequence[np.ndarray],
+    dtype: str,
+    design: Design,
+    sizes: Sequence[np.ndarray] | None = None,
 ) -> Items:
     """Return items from rows that may differ in length."""
-    return Items(pad(scores, 0.0, np.float64), pad(semantics, ABSENT, np.int8), dtype, design)
+    return Items(
+        pad(scores, 0.0, np.float64),
+        pad(semantics, ABSENT, np.int8),
+        dtype,
+        design,
+        None if sizes is None else pad(sizes, 0.0, np.float64),
+    )
 
 
 def pad(rows: Sequence[np.ndarray], fill: float, dtype: type) -> np.ndarray:
@@ -175,11 +194,15 @@ class Outcomes:
 def outcomes_of(items: Items, mode: Mode = "strict", subset: np.ndarray | None = None) -> Outcomes:
     """Compare the positive of each item with the candidates that ``negatives`` names."""
     rivals = negatives(items.semantics, mode, subset)
-    return decide(items.scores, rivals, items.dtype, items.semantics == TRUE)
+    return decide(items.scores, rivals, items.dtype, items.semantics == TRUE, items.sizes)
 
 
 def decide(
-    scores: np.ndarray, rivals: np.ndarray, dtype: str, true: np.ndarray | None = None
+    scores: np.ndarray,
+    rivals: np.ndarray,
+    dtype: str,
+    true: np.ndarray | None = None,
+    sizes: np.ndarray | None = None,
 ) -> Outcomes:
     """Compare each positive (column 0) with its rivals.
 
@@ -188,18 +211,42 @@ def decide(
         rivals: bool (items, candidates): the candidates to beat.
         dtype: of the scorer's arithmetic; decides what a tie is.
         true: bool (items, candidates): captions that are true. None: no rival is.
+        sizes: float64 (items, candidates): what the tolerance is relative to. None: the scores.
     """
     relative, n = tolerance(dtype), len(scores)
+    sizes = np.abs(scores) if sizes is None else sizes
     tied, beaten = np.empty(n, np.int64), np.empty(n, bool)
     for start in range(0, n, _ROWS_AT_ONCE):
         rows = slice(start, start + _ROWS_AT_ONCE)
         part, mask = scores[rows], rivals[rows]
         lead = part[:, :1] - part
-        margin = relative * np.maximum(np.abs(part[:, :1]), np.abs(part))
+        margin = relative * np.maximum(sizes[rows, :1], sizes[rows])
         tied[rows] = np.sum((np.abs(lead) <= margin) & mask, axis=1)
         beaten[rows] = np.any((lead < -margin) & mask, axis=1)
     true_rivals = np.zeros(n, np.int64) if true is None else (rivals & true).sum(axis=1)
     return Outcomes(rivals.sum(axis=1), tied, beaten, true_rivals)
+
+
+def undecided(
+    items: Items, gap: float, mode: Mode = "strict", subset: np.ndarray | None = None
+) -> np.ndarray:
+    """Return the items whose two best candidates are less than ``gap`` apart, bool (items,).
+
+    The candidates are the positive and those that ``negatives`` names; an item without any of the
+    latter is not undecided.
+    """
+    rivals = negatives(items.semantics, mode, subset)
+    close = np.zeros(len(items), bool)
+    for start in range(0, len(items), _ROWS_AT_ONCE):
+        rows = slice(start, start + _ROWS_AT_ONCE)
+        compared = rivals[rows].copy()
+        compared[:, 0] = compared.any(axis=1)
+        met = np.flatnonzero(compared[:, 0])
+        scores = np.where(compared[met], items.scores[rows][met], -np.inf)
+        if len(met):
+            best = np.partition(scores, -2, axis=1)[:, -2:]
+            close[start + met] = best[:, 1] - best[:, 0] < gap
+    return close
 
 
 @dataclass(frozen=True)

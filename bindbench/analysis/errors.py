@@ -78,7 +78,7 @@ def family_errors(
         subset: see ``negatives``.
     """
     rivals = negatives(items.semantics, mode, subset)
-    outcomes = decide(items.scores, rivals, items.dtype)
+    outcomes = decide(items.scores, rivals, items.dtype, sizes=items.sizes)
     lost = outcomes.included & ~outcomes.win
     shares = top_rivals(items.scores[lost], rivals[lost])
     codes = np.broadcast_to(families, items.scores.shape)
@@ -89,7 +89,7 @@ def family_errors(
             continue
         errors = float(shares[members[lost]].sum())
         among = members[lost].sum(axis=1) / outcomes.rivals[lost]
-        against = decide(items.scores, members, items.dtype)
+        against = decide(items.scores, members, items.dtype, sizes=items.sizes)
         met = against.included
         rows.append(
             FamilyErrors(
@@ -126,7 +126,9 @@ def hardest(
     for index in np.flatnonzero(rivals.any(axis=0)):
         rows = rivals[:, index]
         pair = items.scores[rows][:, [0, index]]
-        won = decide(pair, np.tile([False, True], (len(pair), 1)), items.dtype).win
+        sizes = None if items.sizes is None else items.sizes[rows][:, [0, index]]
+        met = np.tile([False, True], (len(pair), 1))
+        won = decide(pair, met, items.dtype, sizes=sizes).win
         margin = float(np.mean(pair[:, 0] - pair[:, 1]))
         found.append(HardNegative(int(index), float(np.mean(~won)), len(pair), margin))
     return sorted(found, key=lambda negative: (-negative.not_beaten, negative.index))[:top]

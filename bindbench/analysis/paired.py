@@ -88,8 +88,8 @@ def compare_tracks(
     rivals &= negatives(contextual.semantics, mode, subset)
     counted = np.asarray(rivals.any(axis=1))
     wins = [
-        decide(items.scores[counted], rivals[counted], items.dtype).win
-        for items in (minimal, contextual)
+        decide(part.scores, rivals[counted], part.dtype, sizes=part.sizes).win
+        for part in (minimal.take(counted), contextual.take(counted))
     ]
     excluded = int((~counted).sum())
     return compare(wins[0], wins[1], minimal.design.take(counted), seed, excluded)
@@ -114,12 +114,14 @@ def in_concept_order(
             the chain fixes the order, which must be the identity.
     """
     semantics, scores = items.semantics.copy(), items.scores.copy()
+    sizes = None if items.sizes is None else items.sizes.copy()
     for order in np.unique(orders, axis=0):
         rows = np.flatnonzero((orders == order).all(axis=1))
-        target = _candidate_map(objects, labels, order)
-        semantics[np.ix_(rows, target)] = items.semantics[rows]
-        scores[np.ix_(rows, target)] = items.scores[rows]
-    return replace(items, scores=scores, semantics=semantics)
+        where = np.ix_(rows, _candidate_map(objects, labels, order))
+        semantics[where], scores[where] = items.semantics[rows], items.scores[rows]
+        if sizes is not None and items.sizes is not None:
+            sizes[where] = items.sizes[rows]
+    return replace(items, scores=scores, semantics=semantics, sizes=sizes)
 
 
 def _candidate_map(objects: np.ndarray, labels: np.ndarray, order: np.ndarray) -> np.ndarray:

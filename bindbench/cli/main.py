@@ -76,6 +76,61 @@ def candidates(
         print_candidates(found, Console())
 
 
+@app.command()
+def evaluate(
+    model: Annotated[str, typer.Option(help="family:name@revision; see bindbench models.")],
+    benchmark: Annotated[
+        list[str] | None, typer.Option(help="Only these benchmarks; default: all that are built.")
+    ] = None,
+    suite: Annotated[str, typer.Option(help="A suite's name or file.")] = "embedded",
+    option: Annotated[
+        list[str] | None, typer.Option(help="An option of the model's family, as name=value.")
+    ] = None,
+    batch_size: Annotated[int | None, typer.Option(help="Items in one call of the model.")] = None,
+    prompts: Annotated[bool, typer.Option("--prompts", help="Compare three prompts.")] = False,
+    repair: Annotated[bool, typer.Option("--repair", help="Score damaged shards again.")] = False,
+    store: Annotated[str | None, typer.Option(help="Where artifacts are kept.")] = None,
+    workers: Annotated[int | None, typer.Option(help="Worker processes.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Score a model on the built benchmarks of a suite, and print its accuracies."""
+    from bindbench.cli.evaluate import Asked, run_evaluation
+
+    changes = (tuple(option or ()), batch_size)
+    asked = Asked(model, tuple(benchmark or ()), *changes, prompts, repair)
+    if not run_evaluation(asked, suite, store, workers, as_json):
+        raise typer.Exit(1)
+
+
+@app.command()
+def models(
+    family: Annotated[str | None, typer.Option(help="Only this one, with every name.")] = None,
+    as_json: Json = False,
+) -> None:
+    """List the model families: their names, how each is scored and what it needs."""
+    from bindbench.cli.models import models_table, print_models
+
+    found = models_table(family)
+    if as_json:
+        typer.echo(json.dumps(found, indent=2))
+    else:
+        print_models(found, Console())
+
+
+@app.command()
+def doctor(
+    suite: Annotated[str, typer.Option(help="A suite's name or file.")] = "embedded",
+    store: Annotated[str | None, typer.Option(help="Where artifacts are kept.")] = None,
+    workers: Annotated[int | None, typer.Option(help="Worker processes.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Say whether a suite can run on this machine, and what a run costs."""
+    from bindbench.cli.doctor import run_doctor
+
+    if not run_doctor(suite, store, workers, as_json):
+        raise typer.Exit(1)
+
+
 @train.command("validator")
 def train_validator_command(
     out: Annotated[Path, typer.Option(help="Folder for the weights.")] = Path("validator"),
@@ -113,6 +168,33 @@ def train_nano_clip_command(
     train_nano_clip(out, cache=cache, seed=seed, workers=workers, recipe=recipe, **given)
 
 
+@train.command("nano-vlm")
+def train_nano_vlm_command(
+    out: Annotated[Path, typer.Option(help="Folder for the two models' folders.")] = Path("nano"),
+    scenes: Annotated[int | None, typer.Option(help="Scenes of distinct objects.")] = None,
+    rows: Annotated[int | None, typer.Option(help="Scenes of like objects.")] = None,
+    steps: Annotated[int | None, typer.Option(help="Steps with texts; the rest scales.")] = None,
+    seed: Annotated[int, typer.Option(help="Seed of scenes and training.")] = 0,
+    workers: Annotated[int, typer.Option(help="Processes that render.")] = 2,
+    cache: Annotated[
+        Path | None, typer.Option(help="Folder for the rendered scenes; default: in --out.")
+    ] = None,
+) -> None:
+    """Rebuild the generative models nano:vlm and nano:vlm-small from nothing."""
+    from bindbench.training.nano_vlm import Recipe, train_nano_vlm
+
+    recipe = Recipe() if steps is None else Recipe().shortened(steps)
+    given: dict[str, Any] = {"scenes": scenes, "rows": rows}
+    train_nano_vlm(
+        out,
+        cache=cache or out / "scenes",
+        seed=seed,
+        workers=workers,
+        recipe=recipe,
+        **{name: count for name, count in given.items() if count is not None},
+    )
+
+
 def list_options(arguments: list[str]) -> list[str]:
     """Let ``--objects cup chair`` stand for ``--objects cup --objects chair``."""
     out: list[str] = []
@@ -139,16 +221,18 @@ class Plain(logging.Formatter):
 
 def main() -> None:
     """Run the command; a user's mistake is one sentence and exit code 2."""
-    handler = RichHandler(show_time=False, show_level=False, show_path=False, markup=False)
+    # Beside what a command prints, so that --json is JSON.
+    stderr = Console(stderr=True, soft_wrap=True)
+    handler = RichHandler(
+        console=stderr, show_time=False, show_level=False, show_path=False, markup=False
+    )
     handler.setFormatter(Plain("%(message)s"))
     logging.basicConfig(level=logging.WARNING, handlers=[handler])
     logging.getLogger("bindbench").setLevel(logging.INFO)
     try:
         app(args=list_options(sys.argv[1:]))
     except UserError as error:
-        Console(stderr=True, soft_wrap=True).print(
-            f"bindbench: {error}", style="red", markup=False, highlight=False
-        )
+        stderr.print(f"bindbench: {error}", style="red", markup=False, highlight=False)
         sys.exit(2)
     except KeyboardInterrupt:
         sys.exit(130)

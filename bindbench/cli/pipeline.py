@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 from rich.console import Console
 
+from bindbench.cli.places import project_folder, workers_of
 from bindbench.cli.processes import PROCESS_TAG, release_dead_runs, this_process
 from bindbench.errors import UserError
 from bindbench.suite import Suite, load_suite, read_yaml, resolve_suite, suite_fields
@@ -54,17 +55,6 @@ class Overrides:
             return fields
         name = self.name or f"{fields['name'].removesuffix('-custom')}-custom"
         return {**fields, **changes, "name": name}
-
-
-def project_folder() -> Path:
-    """Return the nearest folder, from here upwards, that holds a workspace.yaml."""
-    here = Path.cwd()
-    for folder in (here, *here.parents):
-        if (folder / "workspace.yaml").is_file() and (folder / "suites").is_dir():
-            return folder
-    raise UserError(
-        f"No workspace.yaml in {here} or above it: run this command in a checkout of BindBench."
-    )
 
 
 def prepare(source: str, overrides: Overrides) -> Suite:
@@ -118,10 +108,7 @@ def set_environment(folder: Path, store: str | None, workers: int | None) -> Non
     os.environ["DAGSTER_HOME"] = str(home)
     if store:
         os.environ["BINDBENCH_STORE"] = store
-    text = os.environ.get("BINDBENCH_WORKERS", "") if workers is None else str(workers)
-    if text and (not text.isdecimal() or int(text) < 1):
-        raise UserError(f"BINDBENCH_WORKERS (or --workers) is {text!r}: give a number from 1 up.")
-    os.environ["BINDBENCH_WORKERS"] = text
+    os.environ["BINDBENCH_WORKERS"] = str(workers_of(workers))
 
 
 def run_suite(

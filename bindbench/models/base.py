@@ -7,7 +7,7 @@ Every method gets one batch, and batches never cross a shard.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 
@@ -82,8 +82,9 @@ class Question:
 class Answer:
     """The chosen option, with a score for each option in the question's order."""
 
-    option: str
+    option: str  # "": the model gave no answer that can be read, and all scores are 0
     scores: tuple[float, ...]
+    raw: str | None = None  # JSON: what an API model really answered
 
 
 class Judge(Protocol):
@@ -95,7 +96,7 @@ class Judge(Protocol):
         detections: Sequence[Sequence[Detection]],
         questions: Sequence[Sequence[Question]],
     ) -> list[list[Answer]]:
-        """Return the answers to each image's questions; the option is always one of those given."""
+        """Return the answers to each image's questions; no option is one that was not given."""
         ...
 
 
@@ -104,13 +105,45 @@ class ScoreRequest:
     """An image and the candidate captions to score against it.
 
     ``key`` identifies the item (concept and track); ``truth`` holds the semantics of each
-    candidate (see ``bindbench.semantics``) and is for the ``check:`` models only.
+    candidate (see ``bindbench.semantics``) and is for the ``check:`` models, and for questions
+    with options, which must not offer two right answers; ``families`` names each candidate's
+    family, "" for the positive, for models that are asked about one family at a time.
     """
 
     key: str
     image: Image
     texts: Sequence[str]
     truth: np.ndarray = field(repr=False)  # int8 (candidates,)
+    families: Sequence[str] = field(default=(), repr=False)  # () where they are not known
+
+
+@dataclass(frozen=True)
+class Scores:
+    """One item's scores, one for each text, in the order of the texts.
+
+    A model that gives log-likelihoods sums them over the tokens of the text, in nats.
+    """
+
+    values: np.ndarray  # float64 (texts,): higher is better; what accuracy is computed from
+    tokens: np.ndarray | None = None  # int32 (texts,): how many tokens a log-likelihood sums over
+    image_free: np.ndarray | None = None  # float64 (texts,): the same score without the image
+    raw: str | None = None  # JSON: what an API model really answered
+    # bool (texts,): which texts the model was offered, the first among them; None: all. The others
+    # have no score (their value is ignored), and don't count in the item's chance.
+    asked: np.ndarray | None = None
+    # float64 (texts,): the same where only the false swaps were offered, NaN for the other texts;
+    # for choices, which depend on what else there is. None: the values hold for the swaps as well.
+    swap: np.ndarray | None = None
+
+    @property
+    def mean(self) -> np.ndarray | None:
+        """The log-likelihood of a token, float64 (texts,)."""
+        return None if self.tokens is None else self.values / np.maximum(self.tokens, 1)
+
+    @property
+    def subtracted(self) -> np.ndarray | None:
+        """What the image adds to the score, float64 (texts,)."""
+        return None if self.image_free is None else self.values - self.image_free
 
 
 class Scorer(Protocol):
@@ -126,14 +159,27 @@ class Scorer(Protocol):
         """How the scores were computed; recorded with them."""
         ...
 
-    def score(self, requests: Sequence[ScoreRequest]) -> list[np.ndarray]:
-        """Return one float64 array for each request, one score for each text."""
+    def score(self, requests: Sequence[ScoreRequest]) -> list[Scores]:
+        """Return the scores of each request's texts.
+
+        Raises:
+            UserError: the model gave no number, or memory ran out even for one item at a time.
+        """
         ...
+
+
+@dataclass(frozen=True)
+class Written:
+    """What a writer wrote for one concept."""
+
+    text: str  # as the model gave it, to be cleaned
+    fault: Literal["", "unfinished", "refusal"] = ""  # unfinished: cut off at the most tokens
+    raw: str | None = None  # JSON: what an API model's answer took
 
 
 class Writer(Protocol):
     """Writes contextual captions."""
 
-    def write(self, concepts: Sequence[Concept], seeds: Sequence[int]) -> list[str]:
+    def write(self, concepts: Sequence[Concept], seeds: Sequence[int]) -> list[Written]:
         """Return one caption for each concept; each depends on its own concept and seed alone."""
         ...

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from bindbench.models.base import ScoreRequest
+from bindbench.models.base import ScoreRequest, Scores
 from bindbench.semantics import FALSE, TRUE, UNDECIDED
 
 
@@ -18,9 +18,9 @@ class ConstantScorer:
     dtype = "float64"
     method = "check"
 
-    def score(self, requests: Sequence[ScoreRequest]) -> list[np.ndarray]:
+    def score(self, requests: Sequence[ScoreRequest]) -> list[Scores]:
         """Return zeros."""
-        return [np.zeros(len(request.texts)) for request in requests]
+        return [Scores(np.zeros(len(request.texts))) for request in requests]
 
 
 class RandomScorer:
@@ -36,9 +36,9 @@ class RandomScorer:
     def __init__(self, seed: int = 0) -> None:
         self.seed = seed
 
-    def score(self, requests: Sequence[ScoreRequest]) -> list[np.ndarray]:
+    def score(self, requests: Sequence[ScoreRequest]) -> list[Scores]:
         """Return the hash of (seed, key) as a stream of numbers, one for each text."""
-        return [self._stream(request.key, len(request.texts)) for request in requests]
+        return [Scores(self._stream(request.key, len(request.texts))) for request in requests]
 
     def _stream(self, key: str, n: int) -> np.ndarray:
         digest = hashlib.shake_256(f"{self.seed}:{key}".encode()).digest(8 * n)
@@ -54,11 +54,11 @@ class OracleScorer:
     dtype = "float64"
     method = "check"
 
-    def score(self, requests: Sequence[ScoreRequest]) -> list[np.ndarray]:
+    def score(self, requests: Sequence[ScoreRequest]) -> list[Scores]:
         """Return 1 for true captions, 0.5 for undecided and 0 for false ones."""
         values = np.zeros(3)
         values[TRUE], values[UNDECIDED], values[FALSE] = 1.0, 0.5, 0.0
-        return [self._score(request, values) for request in requests]
+        return [Scores(self._score(request, values)) for request in requests]
 
     def _score(self, request: ScoreRequest, values: np.ndarray) -> np.ndarray:
         if len(request.truth) != len(request.texts) or request.truth[0] != TRUE:

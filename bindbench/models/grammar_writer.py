@@ -8,6 +8,7 @@ import numpy as np
 from bindbench.captions import grammar
 from bindbench.captions.frames import MOMENTS, PLACES, SAYINGS, shapes
 from bindbench.concepts import Concept
+from bindbench.models.base import Written
 from bindbench.vocabulary import Lexicon
 
 _CHOICE = re.compile(r"\{(?P<kind>[A-Za-z]+)(?P<position>\d*)\}")
@@ -20,9 +21,9 @@ class GrammarWriter:
     def __init__(self, lexicon: Lexicon) -> None:
         self._lexicon = lexicon
 
-    def write(self, concepts: Sequence[Concept], seeds: Sequence[int]) -> list[str]:
+    def write(self, concepts: Sequence[Concept], seeds: Sequence[int]) -> list[Written]:
         """Return one caption for each concept; each depends on its own concept and seed alone."""
-        return [self._write(c, seed) for c, seed in zip(concepts, seeds, strict=True)]
+        return [Written(self._write(c, seed)) for c, seed in zip(concepts, seeds, strict=True)]
 
     def _write(self, concept: Concept, seed: int) -> str:
         frame = _draw(self._shapes(concept), concept, np.random.default_rng([seed]))

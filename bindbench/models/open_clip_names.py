@@ -6,12 +6,12 @@ open_clip's format (``open_clip_config.json``, weights, tokenizer files) or a ch
 """
 
 import functools
-import hashlib
 import json
 from dataclasses import dataclass
 from pathlib import Path
 
 from bindbench.errors import UserError, unknown_name
+from bindbench.models.file_digest import files_digest
 
 CONFIG = "open_clip_config.json"
 HUB = "hf-hub:"
@@ -52,8 +52,8 @@ def find_source(name: str, architecture: str = "") -> Source:
             "checkpoint file."
         )
     model, _, tag = name.partition("/")
-    if (model, tag) not in _tags():
-        known = {f"open_clip:{a}/{b}" for a, b in _tags()}
+    if (model, tag) not in known_tags():
+        known = {f"open_clip:{a}/{b}" for a, b in known_tags()}
         raise unknown_name("model", f"open_clip:{name}", known)
     return Source(model, tag, None)
 
@@ -88,7 +88,8 @@ def _checkpoint(file: Path, architecture: str) -> Source:
 
 
 @functools.cache
-def _tags() -> frozenset[tuple[str, str]]:
+def known_tags() -> frozenset[tuple[str, str]]:
+    """Return open_clip's own list, as (architecture, tag)."""
     import open_clip
 
     return frozenset((str(model), str(tag)) for model, tag in open_clip.list_pretrained())
@@ -109,20 +110,9 @@ def identity_of(source: Source) -> dict[str, str]:
     if source.path is not None:
         files = [source.path]
         if source.path.is_dir():
-            files = sorted(f for f in source.path.iterdir() if f.is_file())
-        return {"files": _digest(tuple((f, f.stat().st_size, f.stat().st_mtime_ns) for f in files))}
+            files = [f for f in source.path.iterdir() if f.is_file()]
+        return {"files": files_digest(files)}
     return {"checkpoint": _downloaded(source)}
-
-
-@functools.cache
-def _digest(files: tuple[tuple[Path, int, int], ...]) -> str:
-    digest = hashlib.sha256()
-    for path, size, _ in files:
-        digest.update(f"{path.name}\0{size}\0".encode())
-        with path.open("rb") as file:
-            while block := file.read(1 << 20):
-                digest.update(block)
-    return digest.hexdigest()
 
 
 @functools.cache
@@ -148,4 +138,4 @@ def _downloaded(source: Source) -> str:
     path = Path(found)
     if "snapshots" in path.parts:
         return "/".join(path.parts[path.parts.index("snapshots") + 1 :])
-    return _digest(((path, path.stat().st_size, path.stat().st_mtime_ns),))
+    return files_digest([path])

@@ -10,6 +10,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from bindbench.models.base import Box, Image
+from bindbench.models.boxes import overlaps
 from bindbench.models.pixel_network import (
     BOX_UNIT,
     CELL,
@@ -144,15 +145,6 @@ def _run(network: PixelNetwork, pixels: np.ndarray) -> list[_Maps]:
             _double(mean.fine_colors.softmax(1)),
         )
     return [_Maps(*(field[i] for field in fields)) for i in range(len(pixels))]
-
-
-def overlaps(box: np.ndarray, boxes: np.ndarray) -> np.ndarray:
-    """Return the intersection over union of one box (4,) with each of ``boxes`` (n, 4)."""
-    low = np.maximum(box[:2], boxes[:, :2])
-    high = np.minimum(box[2:], boxes[:, 2:])
-    shared = np.prod(np.clip(high - low, 0, None), axis=1)
-    areas = np.prod(boxes[:, 2:] - boxes[:, :2], axis=1)
-    return shared / np.maximum(np.prod(box[2:] - box[:2]) + areas - shared, 1e-9)
 
 
 @dataclass(frozen=True)

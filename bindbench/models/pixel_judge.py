@@ -13,8 +13,9 @@ import numpy as np
 
 from bindbench.errors import UserError
 from bindbench.models.base import Answer, Detection, Image, Question
+from bindbench.models.boxes import overlaps
 from bindbench.models.pixel_detector import WEIGHTS
-from bindbench.models.pixel_instances import Instance, find_instances, overlaps
+from bindbench.models.pixel_instances import Instance, find_instances
 from bindbench.models.pixel_network import Trained, load
 from bindbench.validation.labels import UNCLEAR
 from bindbench.vocabulary import Lexicon, Relation

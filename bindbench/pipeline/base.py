@@ -3,18 +3,21 @@
 import functools
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import pyarrow as pa
 
 from bindbench.concepts import content_id
 from bindbench.engine.base import Engine
+from bindbench.engine.local import LocalEngine
 from bindbench.errors import UserError
+from bindbench.models import registry
+from bindbench.models.registry import Role
 from bindbench.storage.datasets import Shard, build
 from bindbench.storage.progress import Progress
 from bindbench.storage.store import Artifact, Store
-from bindbench.suite import Suite
+from bindbench.suite import RoleSettings, Suite
 from bindbench.vocabulary import Lexicon
 from bindbench.vocabulary_files import load_lexicon
 
@@ -42,6 +45,7 @@ class Context:
     engine: Engine
     on_progress: Callable[[str, str], Progress] | None = None  # asset, partition -> callback
     repair: bool = False
+    make_current: bool = True  # whether what is built becomes its partition's current artifact
 
     @property
     def lexicon(self) -> Lexicon:
@@ -61,6 +65,12 @@ class Context:
                 f"build it with 'bindbench run --suite {self.suite.name}'."
             )
         return artifact
+
+    def holding(self, role: Role, settings: RoleSettings) -> "Context":
+        """Return the context with an engine of as many processes as may hold a model."""
+        if registry.processes(role, settings, self.engine.workers) == self.engine.workers:
+            return self
+        return replace(self, engine=LocalEngine(1))
 
     def build(
         self,
@@ -88,6 +98,7 @@ class Context:
             summarize=summarize,
             on_progress=progress,
             repair=self.repair,
+            make_current=self.make_current,
         )
 
 

@@ -1,32 +1,35 @@
 """The asset ``captions``: a minimal and a contextual caption for each concept, strictly paired."""
 
+import functools
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 
-from bindbench.captions.contextual import write_contextual
+from bindbench.captions.contextual import Attempt, ContextualCaption, write_contextual
 from bindbench.captions.minimal import write_minimal
 from bindbench.captions.slots import Template
 from bindbench.concepts import Concept
 from bindbench.models import registry
 from bindbench.pipeline import concept_set
+from bindbench.pipeline.asking import ask_all, usage_summary
 from bindbench.pipeline.base import (
     Context,
     ShardInputs,
     aligned,
-    batches,
     strings,
     suite_lexicon,
     table,
 )
 from bindbench.storage.store import Artifact
-from bindbench.suite import Suite
+from bindbench.suite import RoleSettings, Suite
 from bindbench.tasks import get_benchmark
+from bindbench.vocabulary import Lexicon
 
 NAME = "captions"
-CODE_VERSION = "1"
+CODE_VERSION = "2"
 SLOTS = pa.list_(
     pa.struct(
         [
@@ -34,6 +37,16 @@ SLOTS = pa.list_(
             ("position", pa.int32()),
             ("start", pa.int32()),
             ("end", pa.int32()),
+        ]
+    )
+)
+TRIES = pa.list_(
+    pa.struct(
+        [
+            ("text", pa.string()),  # what the writer wrote; null: the row's text, to the letter
+            ("cut", strings()),  # what cleaning took off it
+            ("reason", pa.string()),  # why it was refused, "" if it was not
+            ("raw", pa.string()),  # of a server: what its answer took, as JSON
         ]
     )
 )
@@ -49,6 +62,7 @@ SCHEMA = pa.schema(
         ("attempts", pa.int32()),
         ("verdict", pa.string()),
         ("reason", pa.string()),
+        ("tries", TRIES),  # of the contextual caption
     ]
 )
 
@@ -61,20 +75,17 @@ class WriteCaptions:
     key: str
 
     def __call__(self, task: ShardInputs) -> pa.Table:
-        """Return two rows for each concept; a failed contextual caption fails both."""
+        """Return two rows for each concept; a failed contextual caption fails both.
+
+        Raises:
+            Unfinished: a server gave no caption for some concepts. The others were still asked
+                for, so that another run finds their answers.
+        """
         lexicon = suite_lexicon(self.suite)
         rows = task.rows(concept_set.NAME)
         task_name = get_benchmark(self.key).task.name
         concepts = [Concept(task_name, tuple(r["objects"]), tuple(r["labels"])) for r in rows]
-        settings = self.suite.profile.writer
-        writer = registry.load("writer", settings, self.suite.profile.vocabularies)
-        written = [
-            caption
-            for part in batches(concepts, settings.batch_size)
-            for caption in write_contextual(
-                writer, part, lexicon, self.suite.seed, settings.attempts
-            )
-        ]
+        written = self._contextual(concepts, lexicon)
         out: list[dict[str, Any]] = []
         for row, concept, contextual in zip(rows, concepts, written, strict=True):
             passed = contextual.template is not None
@@ -91,13 +102,34 @@ class WriteCaptions:
                 common
                 | _text(minimal.text, minimal)
                 | {"track": "minimal", "attempts": 1, "reason": "" if passed else "unpaired"}
+                | {"tries": []}
             )
             out.append(
                 common
                 | _text(contextual.text, contextual.template)
                 | {"track": "contextual", "attempts": contextual.attempts, "reason": reason}
+                | {"tries": [_try_row(found, contextual.text) for found in contextual.tries]}
             )
         return table(out, SCHEMA)
+
+    def _contextual(self, concepts: Sequence[Concept], lexicon: Lexicon) -> list[ContextualCaption]:
+        settings = self.suite.profile.writer
+        writer = registry.load("writer", settings, self.suite.profile.vocabularies)
+
+        def write(part: Sequence[Concept]) -> list[ContextualCaption]:
+            return write_contextual(writer, part, lexicon, self.suite.seed, settings.attempts)
+
+        return ask_all(concepts, settings.batch_size, write, lambda concept: concept.id)
+
+
+def _try_row(found: Attempt, text: str) -> dict[str, Any]:
+    written = found.written
+    return {
+        "text": None if written.text == text else written.text,
+        "cut": found.cut,
+        "reason": found.reason,
+        "raw": written.raw,
+    }
 
 
 def _text(text: str, template: Template | None) -> dict[str, Any]:
@@ -124,13 +156,29 @@ def build(context: Context, key: str) -> Artifact:
         "labels": context.lexicon.labels(get_benchmark(key).task).digest,
     }
     shards = aligned(settings, {concept_set.NAME: context.current(concept_set.NAME, key)})
+    context = context.holding("writer", writer)
+    summary = functools.partial(summarize, writer=writer)
     return context.build(
-        NAME, key, SCHEMA, settings, shards, WriteCaptions(context.suite, key), summarize
+        NAME, key, SCHEMA, settings, shards, WriteCaptions(context.suite, key), summary
     )
 
 
-def summarize(artifact: Artifact) -> dict[str, Any]:
-    """Count concepts by the outcome of their contextual caption."""
-    rows = artifact.read(["track", "reason"]).to_pylist()
-    reasons = Counter(row["reason"] or "pass" for row in rows if row["track"] == "contextual")
-    return {"concepts": len(rows) // 2, "contextual": dict(sorted(reasons.items()))}
+def summarize(artifact: Artifact, writer: RoleSettings) -> dict[str, Any]:
+    """Count concepts and attempts by their outcome, and what was cut; of a server also its usage.
+
+    ``contextual`` counts concepts by their last attempt, ``tries`` all attempts.
+    """
+    rows = artifact.read(["track", "reason", "tries"]).to_pylist()
+    rows = [row for row in rows if row["track"] == "contextual"]
+    tries = [found for row in rows for found in row["tries"]]
+    return {
+        "concepts": len(rows),
+        "contextual": _counts(row["reason"] or "pass" for row in rows),
+        "tries": _counts(found["reason"] or "pass" for found in tries),
+        "cut": _counts(kind for found in tries for kind in found["cut"]),
+        **usage_summary("writer", writer, (found["raw"] for found in tries)),
+    }
+
+
+def _counts(names: Iterable[str]) -> dict[str, int]:
+    return dict(sorted(Counter(names).items()))

@@ -101,10 +101,12 @@ def decode_png(data: bytes) -> np.ndarray:
 
 def build(context: Context, key: str) -> Artifact:
     """Build the images of a benchmark."""
+    generator = context.suite.profile.generator
+    context = context.holding("generator", generator)
     settings = {
         "code": CODE_VERSION,
         "seed": context.suite.seed,
-        "generator": registry.describe("generator", context.suite.profile.generator),
+        "generator": registry.describe("generator", generator),
         "nouns": context.lexicon.nouns(get_benchmark(key).task).digest,
         "labels": context.lexicon.labels(get_benchmark(key).task).digest,
         "colors": context.lexicon.colors.digest,

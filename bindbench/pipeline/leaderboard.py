@@ -4,24 +4,26 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
-from bindbench.analysis.accuracy import Accuracy, Mode, evaluate
+from bindbench.analysis.accuracy import Accuracy, Mode, outcomes_of, summarise, undecided
 from bindbench.analysis.paired import Comparison, compare_tracks
+from bindbench.analysis.readouts import READOUTS
 from bindbench.analysis.resampling import holm
 from bindbench.models import registry
 from bindbench.models.registry import ModelName
 from bindbench.pipeline import model_scores, negatives, paired_set
 from bindbench.pipeline.base import UNPARTITIONED, Context, ShardInputs, suite_lexicon, table, whole
 from bindbench.pipeline.concept_set import has_counterparts
-from bindbench.pipeline.scored import ScoredSet, scored_set
+from bindbench.pipeline.scored import ScoredSet, readouts_of, scored_set
 from bindbench.pipeline.winoground import winoground_rows
 from bindbench.storage.store import Artifact
 from bindbench.suite import RoleSettings, Suite
 from bindbench.tasks import TRACKS
 
 NAME = "leaderboard"
-CODE_VERSION = "1"
+CODE_VERSION = "2"
 MEASURED = (
     *("accuracy", "low", "high", "wide_low", "wide_high"),
     *("credit", "tie_rate", "chance"),
@@ -33,6 +35,7 @@ SCHEMA = pa.schema(
         ("benchmark", pa.string()),
         ("track", pa.string()),
         ("set", pa.string()),
+        ("readout", pa.string()),
         ("family", pa.string()),
         ("semantics", pa.string()),
         ("n_items", pa.int64()),
@@ -44,6 +47,7 @@ SCHEMA = pa.schema(
         ("wide_high", pa.float64()),
         ("credit", pa.float64()),
         ("tie_rate", pa.float64()),
+        ("undecided", pa.float64()),
         ("chance", pa.float64()),
         ("ceiling", pa.float64()),
         ("p_value", pa.float64()),
@@ -59,10 +63,13 @@ class MeasureModels:
     suite: Suite
 
     def __call__(self, task: ShardInputs) -> pa.Table:
-        """Return one row for each model, benchmark, track, set, family and semantics."""
+        """Return one row for each model, benchmark, track, set, readout, family and semantics."""
         rows = list(self._rows(task))
-        for mode in MODES:
-            _correct([row for row in rows if row["semantics"] == mode and "p_value" in row])
+        tested = [row for row in rows if "p_value" in row]
+        for mode in MODES:  # each readout is a table of its own
+            for name in READOUTS:
+                same = {"semantics": mode, "readout": name}
+                _correct([row for row in tested if row.items() >= same.items()])
         return table(rows, SCHEMA)
 
     def _rows(self, task: ShardInputs) -> Iterator[dict[str, Any]]:
@@ -71,18 +78,28 @@ class MeasureModels:
             candidates = task.artifacts[f"{negatives.NAME}/{key}"]
             paired = task.artifacts[f"{paired_set.NAME}/{key}"].read(["index"])["index"].to_numpy()
             common = {"model": model, "benchmark": key}
-            tracks = {t: scored_set(key, t, candidates, scores, lexicon) for t in TRACKS}
-            for track, found in tracks.items():
-                for row in _accuracies(found):
-                    yield common | {"track": track, "set": "all"} | row
-                for row in _accuracies(found.only(paired)):
-                    yield common | {"track": track, "set": "paired"} | row
+            for readout in readouts_of(key, scores.summary["columns"]):
+                minimal, contextual = (
+                    scored_set(key, track, candidates, scores, lexicon, readout) for track in TRACKS
+                )
+                for row in _measured(minimal, contextual, paired, self.suite.seed):
+                    yield common | {"readout": readout} | row
             if has_counterparts(self.suite, key):
                 for row in winoground_rows(key, candidates, scores):
-                    yield common | {"track": "minimal", "set": "all"} | row
-            minimal, contextual = (found.only(paired) for found in tracks.values())
-            for row in _differences(minimal, contextual, self.suite.seed):
-                yield common | {"track": "difference", "set": "paired"} | row
+                    yield common | {"readout": "score", "track": "minimal", "set": "all"} | row
+
+
+def _measured(
+    minimal: ScoredSet, contextual: ScoredSet, paired: np.ndarray, seed: int
+) -> Iterator[dict[str, Any]]:
+    """Yield the accuracies of both tracks and sets, and the differences on the paired set."""
+    for track, found in zip(TRACKS, (minimal, contextual), strict=True):
+        for row in _accuracies(found):
+            yield {"track": track, "set": "all"} | row
+        for row in _accuracies(found.only(paired)):
+            yield {"track": track, "set": "paired"} | row
+    for row in _differences(minimal.only(paired), contextual.only(paired), seed):
+        yield {"track": "difference", "set": "paired"} | row
 
 
 def _correct(rows: list[dict[str, Any]]) -> None:
@@ -103,9 +120,15 @@ def scored_cells(suite: Suite, artifacts: Any) -> Iterator[tuple[str, str, Artif
 
 def _accuracies(found: ScoredSet) -> Iterator[dict[str, Any]]:
     for family, subset in found.subsets.items():
+        items = found.of(family)
         for mode in MODES:
-            measured = evaluate(found.items, mode, subset)
-            yield {"family": family, "semantics": mode} | _measures(measured, mode)
+            outcomes = outcomes_of(items, mode, subset)
+            measured = summarise(outcomes, items.design)
+            row = {"family": family, "semantics": mode} | _measures(measured, mode)
+            if found.gap is not None and measured.n_items:
+                close = undecided(items, found.gap, mode, subset)
+                row["undecided"] = float(close[outcomes.included].mean())
+            yield row
 
 
 def _measures(accuracy: Accuracy, mode: Mode) -> dict[str, Any]:
@@ -121,8 +144,8 @@ def _measures(accuracy: Accuracy, mode: Mode) -> dict[str, Any]:
 def _differences(minimal: ScoredSet, contextual: ScoredSet, seed: int) -> Iterator[dict[str, Any]]:
     if not len(minimal.items):
         return
-    items = minimal.in_concept_order(), contextual.in_concept_order()
     for family, subset in contextual.subsets.items():
+        items = minimal.in_concept_order(family), contextual.in_concept_order(family)
         for mode in MODES:
             found = compare_tracks(*items, mode, subset, seed)
             if found:
@@ -173,5 +196,7 @@ def inputs(context: Context) -> dict[str, Artifact]:
 def _fresh(scores: Artifact, settings: RoleSettings, candidates: Artifact | None) -> bool:
     """Whether scores are of the candidates and the model as they are now; else they are missing."""
     if candidates is None or scores.settings["inputs"][negatives.NAME] != candidates.digest:
+        return False
+    if scores.settings["code"] != model_scores.CODE_VERSION:
         return False
     return scores.settings["scorer"] == registry.describe("scorer", settings)

@@ -21,7 +21,7 @@ from bindbench.storage.store import Artifact
 from bindbench.suite import Suite
 
 NAME = "report"
-CODE_VERSION = "2"
+CODE_VERSION = "3"
 SCHEMA = pa.schema([("page", pa.string()), ("html", pa.large_string())])
 PER_BENCHMARK = (concept_set, captions, images, validated, negatives, filter_shift)
 

@@ -12,6 +12,7 @@ from bindbench.candidates import candidate_families, candidate_texts
 from bindbench.captions.minimal import write_minimal
 from bindbench.pipeline import filter_shift, images, leaderboard, negatives, validated
 from bindbench.pipeline.base import suite_lexicon
+from bindbench.pipeline.report_blind import audit_rows
 from bindbench.pipeline.report_models import asks_about, findings, rows_of
 from bindbench.pipeline.survival import survival_rows
 from bindbench.reporting.data import GallerySample, GalleryTrack, Negative, ReportData
@@ -39,6 +40,7 @@ def collect(suite: Suite, artifacts: Artifacts) -> ReportData:
         shift=[r for k in keys for r in artifacts[f"{filter_shift.NAME}/{k}"].read().to_pylist()],
         leaderboard=artifacts[leaderboard.NAME].read().to_pylist(),
         semantics_shares=[r for k in keys for r in _shares(k, artifacts, lexicon)],
+        blind_audit=audit_rows(keys, artifacts, lexicon, suite.seed),
         order=[r for k in keys for r in _order(k, artifacts, lexicon, suite.seed)],
         calibration=[row for track in TRACKS for row in _caught(track, known)],
         fault_free=[row for track in TRACKS for row in _fault_free(track, known)],

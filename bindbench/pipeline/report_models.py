@@ -125,7 +125,7 @@ def _concordance(
         part = found.only(found.index[np.array(free, bool)])
         if not len(part.items):
             continue
-        outcomes = outcomes_of(part.items, subset=part.subsets["swap"])
+        outcomes = outcomes_of(part.of("swap"), subset=part.subsets["swap"])
         by_order = accuracy_by_concordance(outcomes, part.places[..., axis], part.items.design)
         for order, measured in by_order.items():
             yield {"axis": name, "order": order} | _measures(measured)
@@ -147,15 +147,15 @@ def _by_label(
     if found.benchmark.n == 1:
         return
     entries = lexicon.labels(found.benchmark.task).entries
-    subset = found.subsets["swap"]
-    table = accuracy_by_word(found.items, labels, subset=subset)
+    subset, items = found.subsets["swap"], found.of("swap")
+    table = accuracy_by_word(items, labels, subset=subset)
     for entry in entries:
         yield {"slice": "label", "word": entry.name} | _measures(table.get(entry.name))
     close = [(entry.name, other) for entry in entries for other in entry.close]
     if close:
-        outcomes, alike = outcomes_of(found.items, subset=subset), holds_close_pair(labels, close)
+        outcomes, alike = outcomes_of(items, subset=subset), holds_close_pair(labels, close)
         for word, keep in (("look_alikes", alike), ("others", ~alike)):
-            measured = summarise(outcomes, found.items.design, keep)
+            measured = summarise(outcomes, items.design, keep)
             yield {"slice": "close", "word": word} | _measures(measured)
 
 

@@ -1,12 +1,16 @@
 """Scores and semantics of a benchmark's items, as the arrays that the measures take."""
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
-from bindbench.analysis.accuracy import Items, design_of, pack, pad
+from bindbench.analysis.accuracy import ABSENT, Design, Items, design_of, pack, pad
+from bindbench.analysis.choice import MOST_WRONG, choice_subset
 from bindbench.analysis.paired import in_concept_order
+from bindbench.analysis.readouts import COLUMN, READOUTS, Readout, undecided_gap
 from bindbench.candidates import candidate_families, candidate_space
 from bindbench.concepts import Concept
 from bindbench.semantics import COUNT
@@ -31,6 +35,12 @@ class ScoredSet:
     counted: np.ndarray  # bool (items, candidates): told apart by more than counting
     orders: np.ndarray  # int (items, N): scored position -> concept position
     places: np.ndarray  # float64 (items, N, 3): x, -y and area, in the order of the scored caption
+    gap: float | None  # two best candidates closer than this are undecided; None: not known
+    swap_items: Items | None = None  # by scores of the swaps alone, where a choice gave some
+
+    def of(self, family: str) -> Items:
+        """Return the items by the scores that hold for a family of candidates."""
+        return self.swap_items if family == "swap" and self.swap_items else self.items
 
     @cached_property
     def subsets(self) -> dict[str, np.ndarray]:
@@ -46,42 +56,93 @@ class ScoredSet:
     def only(self, index: np.ndarray) -> "ScoredSet":
         """Return the items whose index is among those given."""
         keep = np.isin(self.index, index)
-        items = Items(
-            self.items.scores[keep],
-            self.items.semantics[keep],
-            self.items.dtype,
-            self.items.design.take(keep),
-        )
-        return ScoredSet(
-            self.benchmark,
-            items,
-            self.index[keep],
-            self.families[keep],
-            self.counted[keep],
-            self.orders[keep],
-            self.places[keep],
+        return replace(
+            self,
+            items=self.items.take(keep),
+            swap_items=self.swap_items.take(keep) if self.swap_items else None,
+            index=self.index[keep],
+            families=self.families[keep],
+            counted=self.counted[keep],
+            orders=self.orders[keep],
+            places=self.places[keep],
         )
 
-    def in_concept_order(self) -> Items:
-        """Return the items with candidate k meaning the same claim in every clause order."""
+    def in_concept_order(self, family: str) -> Items:
+        """Return ``of(family)`` with candidate k meaning the same claim in every clause order."""
         if self.benchmark.n == 1:
             return self.items
         space = candidate_space(self.benchmark.task.axis, self.benchmark.n)
-        return in_concept_order(self.items, space.objects, space.labels, self.orders)
+        return in_concept_order(self.of(family), space.objects, space.labels, self.orders)
+
+
+Row = Mapping[str, Any]
+
+
+def item_key(row: Row) -> str:
+    """Return what identifies an item to a scorer, and decides which candidates a choice offers."""
+    return f"{row['concept_id']}/{row['track']}"
+
+
+def readouts_of(key: str, columns: Iterable[str]) -> list[Readout]:
+    """Return the readouts of scores on a benchmark, given the columns that the scorer filled."""
+    given = {COLUMN["score"], *columns}
+    listable = _listable(key)
+    return [
+        name
+        for name in READOUTS
+        if COLUMN[name] in given and not (name == "blind_choice" and listable)
+    ]
+
+
+def _listable(key: str) -> bool:
+    """Whether a choice can offer all candidates of an item, or they are of several kinds."""
+    benchmark = get_benchmark(key)
+    if benchmark.n == 1:
+        return True
+    return len(candidate_space(benchmark.task.axis, benchmark.n)) <= 1 + MOST_WRONG
 
 
 def scored_set(
-    key: str, track: Track, negatives: Artifact, scores: Artifact, lexicon: Lexicon
+    key: str,
+    track: Track,
+    negatives: Artifact,
+    scores: Artifact,
+    lexicon: Lexicon,
+    readout: Readout = "score",
 ) -> ScoredSet:
-    """Return the scored items of a track."""
-    benchmark = get_benchmark(key)
+    """Return the scored items of a track, by one of the model's readouts."""
+    columns = {COLUMN[readout], "asked", *_operands(readout)}
+    if readout == "score":
+        columns |= {"swap"} & {*scores.summary["columns"]}
     rows = [r for r in negatives.read(COLUMNS).to_pylist() if r["track"] == track]
     found = {
         row["index"]: row
-        for row in scores.read(["index", "track", "scores", "dtype"]).to_pylist()
+        for row in scores.read(["index", "track", "dtype", *sorted(columns)]).to_pylist()
         if row["track"] == track
     }
-    semantics = [np.frombuffer(row["semantics"], np.int8) for row in rows]
+    likelihood = "tokens" in scores.summary["columns"]
+    return assemble(key, rows, found, lexicon, readout, likelihood)
+
+
+def assemble(
+    key: str,
+    rows: Sequence[Row],
+    found: Mapping[int, Row],
+    lexicon: Lexicon,
+    readout: Readout = "score",
+    likelihood: bool = False,
+) -> ScoredSet:
+    """Return the items of one track from the rows of its candidates and of its scores.
+
+    Args:
+        key: the benchmark.
+        rows: with ``COLUMNS``, as the asset ``negatives`` has them.
+        found: by index, with the columns of ``model_scores`` that the readout needs.
+        lexicon: the vocabularies.
+        readout: which number decides.
+        likelihood: whether the scores are sums of log-probabilities.
+    """
+    benchmark = get_benchmark(key)
     reasons = [np.frombuffer(row["reasons"], np.int8) for row in rows]
     families = [
         candidate_families(
@@ -90,11 +151,14 @@ def scored_set(
         for row in rows
     ]
     dtype = next(iter(found.values()))["dtype"] if found else "float64"
+    cells = [found[row["index"]] for row in rows]
+    design = design_of(*([row[name] for row in rows] for name in ("scene_id", "objects", "labels")))
     items = pack(
-        [np.asarray(found[row["index"]]["scores"]) for row in rows],
-        semantics,
+        [_values(cell[COLUMN[readout]]) for cell in cells],
+        [_semantics(row, cell, readout) for row, cell in zip(rows, cells, strict=True)],
         dtype,
-        design_of(*([row[name] for row in rows] for name in ("scene_id", "objects", "labels"))),
+        design,
+        [_sizes(cell, readout) for cell in cells] if _operands(readout) else None,
     )
     places = [
         np.column_stack([np.asarray(row["centers"]) * [1, -1], np.asarray(row["areas"])])
@@ -111,4 +175,45 @@ def scored_set(
         pad([r != COUNT for r in reasons], False, np.bool_).reshape(len(rows), width),
         np.array([row["order"] for row in rows], np.int64).reshape(len(rows), benchmark.n),
         np.array(places, np.float64).reshape(len(rows), benchmark.n, 3),
+        undecided_gap(readout, dtype, likelihood),
+        _swap_items(rows, cells, dtype, design) if readout == "score" else None,
     )
+
+
+def _swap_items(
+    rows: Sequence[Row], cells: Sequence[Row], dtype: str, design: Design
+) -> Items | None:
+    """Return the items by their choices among the swaps, or None if they have none."""
+    if not cells or cells[0].get("swap") is None:
+        return None
+    scores = [_values(cell["swap"]) for cell in cells]
+    semantics = [
+        np.where(np.isnan(values), ABSENT, np.frombuffer(row["semantics"], np.int8))
+        for row, values in zip(rows, scores, strict=True)
+    ]
+    return pack(scores, semantics, dtype, design)
+
+
+def _operands(readout: Readout) -> tuple[str, ...]:
+    """Return the columns whose difference a readout is, if it is one."""
+    return ("scores", "image_free") if readout == "subtracted" else ()
+
+
+def _sizes(cell: Row, readout: Readout) -> np.ndarray:
+    return np.maximum(*(np.abs(_values(cell[name])) for name in _operands(readout)))
+
+
+def _values(column: Sequence[float | None]) -> np.ndarray:
+    """Return a column of scores, NaN where a candidate was not asked."""
+    return np.asarray(column, np.float64)
+
+
+def _semantics(row: Row, cell: Row, readout: Readout) -> np.ndarray:
+    """Return the candidates' semantics; those that were not offered are absent."""
+    semantics = np.frombuffer(row["semantics"], np.int8)
+    if cell["asked"] is not None:
+        semantics = np.where(cell["asked"], semantics, ABSENT)
+    if readout == "blind_choice":
+        offered = choice_subset(item_key(row), len(semantics))
+        semantics = np.where(offered, semantics, ABSENT)
+    return semantics.astype(np.int8)

@@ -23,7 +23,12 @@ def winoground_rows(key: str, negatives: Artifact, scores: Artifact) -> Iterator
     pairs = [(cells[i], cells[i + 1]) for i in cells if i % 2 == 0 and i + 1 in cells]
     if not pairs:
         return
-    table = np.array([_table(key, *pair) for pair in pairs])
+    tables = [_table(key, *pair) for pair in pairs]
+    # A choice of some candidates need not hold the counterpart's caption.
+    asked = [i for i, cells in enumerate(tables) if None not in (cells[0] + cells[1])]
+    if not asked:
+        return
+    pairs, table = [pairs[i] for i in asked], np.array([tables[i] for i in asked], float)
     found = winoground(table, pairs[0][0][1]["dtype"], [a[0]["scene_id"] for a, _ in pairs])
     for name, chance in WINOGROUND_CHANCE.items():
         estimate = getattr(found, name)
@@ -31,7 +36,7 @@ def winoground_rows(key: str, negatives: Artifact, scores: Artifact) -> Iterator
             "family": f"winoground_{name}",
             "semantics": "strict",
             "n_items": len(pairs),
-            "n_excluded": 0,
+            "n_excluded": len(tables) - len(pairs),
             "accuracy": estimate.value,
             "low": estimate.low,
             "high": estimate.high,
@@ -44,17 +49,19 @@ def _cells(negatives: Artifact, scores: Artifact) -> dict[int, Cell]:
     rows = {r["index"]: r for r in negatives.read(columns).to_pylist() if r["track"] == TRACK}
     return {
         row["index"]: (rows[row["index"]], row)
-        for row in scores.read(["index", "track", "scores", "dtype"]).to_pylist()
+        for row in scores.read(["index", "track", "scores", "swap", "dtype"]).to_pylist()
         if row["track"] == TRACK
     }
 
 
-def _table(key: str, first: Cell, second: Cell) -> list[list[float]]:
+def _table(key: str, first: Cell, second: Cell) -> list[list[float | None]]:
     """Return the scores of both images with both captions (image, caption)."""
-    own = [cell[1]["scores"][0] for cell in (first, second)]
+    # The counterpart's caption is a swap: a choice among the swaps says more of it.
+    scores = [row["swap"] or row["scores"] for _, row in (first, second)]
+    own = [values[0] for values in scores]
     crossed = [
-        first[1]["scores"][_candidate(key, first[0], second[0])],
-        second[1]["scores"][_candidate(key, second[0], first[0])],
+        scores[0][_candidate(key, first[0], second[0])],
+        scores[1][_candidate(key, second[0], first[0])],
     ]
     return [[own[0], crossed[0]], [crossed[1], own[1]]]
 

@@ -27,6 +27,7 @@ SCORE_TRACKS = ("minimal", "contextual", "difference")
 SETS = ("all", "paired")
 FAMILIES = ("swap", "confusion", "confusion_no_count", "vary_color", "vary_object")
 SEMANTICS = ("strict", "paper")
+READOUTS = ("score", "mean", "subtracted", "blind", "blind_choice")
 
 ALL = "all"  # in place of a benchmark, in the rows of a calibration: all benchmarks together
 
@@ -44,14 +45,24 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     ),
     # Track "difference": contextual minus minimal on the paired set (Auto-Comp, table 6).
     # ceiling: the credit of a perfect model that ignores the order of clauses; None: no limit.
-    # Shown too where given: wide_low and wide_high, the interval beyond these words, and for
-    # differences p_value and detectable, the smallest difference that would have been found.
+    # readout: which of the model's numbers decides. Shown too where given: wide_low and wide_high,
+    # the interval beyond these words; undecided, the share of items that a coarse arithmetic
+    # leaves open; and for differences p_value and detectable, the smallest difference that would
+    # have been found.
     "leaderboard": (
-        *("model", "benchmark", "track", "set", "family", "semantics", "n_items", "n_excluded"),
+        *("model", "benchmark", "track", "set", "readout", "family", "semantics"),
+        *("n_items", "n_excluded"),
         *("accuracy", "low", "high", "credit", "tie_rate", "chance", "ceiling"),
     ),
     # true, false, undecided: shares of the family's candidates.
     "semantics_shares": ("benchmark", "family", "true", "false", "undecided"),
+    # One cue of the captions alone, taken at its most or its least; differs: items in which it tells
+    # any candidates apart; leak: it gives right captions away and was not meant to.
+    "blind_audit": (
+        *("benchmark", "track", "family", "mode", "cue", "direction", "n_items", "differs"),
+        *("accuracy", "low", "high", "credit", "credit_low", "credit_high", "chance", "p_value"),
+        *("by_design", "leak"),
+    ),
     "order": ("benchmark", "track", "axis", "correlation", "low", "high", "n"),
     # Errors on Confusion, strict: errors fall to the family (fractions where families tie), share
     # is its part in all of them (None without errors), chance_share its part in the candidates;
@@ -157,6 +168,7 @@ class ReportData:
     shift: Rows = ()
     leaderboard: Rows = ()
     semantics_shares: Rows = ()
+    blind_audit: Rows = ()
     order: Rows = ()
     calibration: Rows = ()
     fault_free: Rows = ()

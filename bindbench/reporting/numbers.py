@@ -73,3 +73,12 @@ def raw_score(value: float) -> str:
 def lead(value: float) -> str:
     """Return a difference of two scores with two significant digits; a small one is never 0."""
     return f"{value:.2g}" if value < 100 else f"{value:.0f}"
+
+
+def gigabytes(size: float) -> str:
+    """Return a number of bytes in words: ``1.3 GB``, ``25 MB``."""
+    for unit, width in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if size >= width:
+            number = size / width
+            return f"{number:.1f} {unit}" if number < 9.95 else f"{number:,.0f} {unit}"
+    return f"{size:.0f} B"

@@ -10,6 +10,7 @@ from bindbench.reporting.data import (
     CHECKS,
     FAMILIES,
     MEASURES,
+    READOUTS,
     SEMANTICS,
     SETS,
     GallerySample,
@@ -23,6 +24,7 @@ from bindbench.reporting.wording import CONTROLS, verdict_title
 from bindbench.tasks import BENCHMARKS, TRACKS
 
 ACCEPTED = "accepted"
+OWN, BLIND = "score", "blind"  # readouts
 MOST_HARDEST = 6  # shown on the page of a benchmark, for each track
 
 
@@ -90,18 +92,21 @@ class Line:
 
 
 class Scores:
-    """The leaderboard's rows by what they measure."""
+    """The leaderboard's rows by what they measure; by the scorer's own score if not said else."""
 
     def __init__(self, rows: Rows) -> None:
-        self.rows = rows
+        self._all = rows
+        self.rows = select(rows, readout=OWN)
         self.models = models_of(rows)
         self.benchmarks = distinct((row["benchmark"] for row in rows), list(BENCHMARKS))
-        names = ("model", "benchmark", "track", "set", "family", "semantics")
+        names = ("model", "benchmark", "track", "set", "family", "readout", "semantics")
         self._at = {tuple(row[name] for name in names): row for row in rows}
 
-    def pair(self, model: str, benchmark: str, track: str, subset: str, family: str) -> Pair:
+    def pair(
+        self, model: str, benchmark: str, track: str, subset: str, family: str, readout: str = OWN
+    ) -> Pair:
         """Return the cell of these scores; what was not measured is None in it."""
-        key = (model, benchmark, track, subset, family)
+        key = (model, benchmark, track, subset, family, readout)
         return Pair(self._at.get((*key, SEMANTICS[0])), self._at.get((*key, SEMANTICS[1])))
 
     def families(self, benchmark: str) -> list[str]:
@@ -177,6 +182,44 @@ class Scores:
             for family in self.families(key)
         ]
 
+    def readouts(self, model: str) -> list[str]:
+        """Return the readouts of a model, its own score first."""
+        return distinct((row["readout"] for row in select(self._all, model=model)), READOUTS)
+
+    def by_readout(self, model: str, track: str) -> list[Line]:
+        """Return a line for each benchmark and family, with a cell for each readout of a model."""
+        return [
+            Line(
+                key,
+                family,
+                model,
+                tuple(
+                    self.pair(model, key, track, SETS[0], family, readout)
+                    for readout in self.readouts(model)
+                ),
+            )
+            for key in self.benchmarks
+            for family in self.families(key)
+            if family in FAMILIES  # of one picture, not of two
+        ]
+
+    def blind(self, benchmark: str, families: Sequence[str]) -> list[Line]:
+        """Return a line for each model with an image-free score, a cell for each track, family."""
+        return [
+            Line(
+                benchmark,
+                "",
+                model,
+                tuple(
+                    self.pair(model, benchmark, track, SETS[0], family, BLIND)
+                    for track in TRACKS
+                    for family in families
+                ),
+            )
+            for model in self.models
+            if select(self._all, model=model, benchmark=benchmark, readout=BLIND)
+        ]
+
     def tabs(self, benchmark: str | None = None) -> list[tuple[str, str]]:
         """Return the (track, set) combinations that were measured, for tabs."""
         wanted = {} if benchmark is None else {"benchmark": benchmark}
@@ -213,6 +256,18 @@ def weakest(rows: Rows, benchmark: str, track: str) -> Row | None:
     rows = select(rows, benchmark=benchmark, track=track)
     judged = [row for row in rows if row["share"] is not None and row["fault"] != "borderline"]
     return min(judged, key=lambda row: row["share"], default=None)
+
+
+def strongest(rows: Rows, track: str, family: str, cue: str) -> Row | None:
+    """Return a cue of the blind audit in the direction that finds more right captions, strict."""
+    found = select(rows, track=track, family=family, cue=cue, mode=SEMANTICS[0])
+    return min(found, key=lambda row: (row["p_value"], -row["credit"]), default=None)
+
+
+def leaks(data: ReportData, benchmark: str) -> list[Row]:
+    """Return the cues that give a benchmark's right captions away, strict."""
+    rows = select(data.blind_audit, benchmark=benchmark, mode=SEMANTICS[0])
+    return [row for row in rows if row["leak"]]
 
 
 def hardest(data: ReportData, model: str, benchmark: str, track: str) -> list[HardNegative]:

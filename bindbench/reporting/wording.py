@@ -108,6 +108,46 @@ SLICES = {
     "look_alikes": "Pairs that look alike",
     "others": "No such pair",
 }
+READOUTS = {
+    "score": (
+        "Score",
+        "The model's own number: a similarity, or the sum of the log-probabilities of the "
+        "caption's tokens. It is what all other tables show.",
+    ),
+    "mean": (
+        "Mean",
+        "The sum divided by the number of tokens, so that long captions are at no disadvantage.",
+    ),
+    "subtracted": (
+        "Image's part",
+        "The sum less the sum of the same tokens without the image: what seeing the picture adds. "
+        "It takes away what the language model finds likely anyway.",
+    ),
+    "blind": (
+        "Blind",
+        "The sum without the image alone. Above chance it says that the captions can be told apart "
+        "by what is usual, such as yellow bananas.",
+    ),
+    "blind_choice": (
+        "Blind, of 50",
+        "The blind score among the right caption and 49 others, drawn for each item, with their "
+        "own chance: to be compared with blind models that are asked to choose from a list.",
+    ),
+}
+CUES = {
+    "edge_space": "White space at the ends",
+    "odd_space": "Double spaces, tabs, line breaks",
+    "final_punctuation": "Punctuation at the end",
+    "punctuation": "Punctuation marks",
+    "first_capital": "Capital at the start",
+    "capitals": "Capital letters",
+    "characters": "Characters",
+    "words": "Words",
+    "article_errors": "Wrong articles",
+    "repeated_words": "Repeated words",
+    "object_order": "Objects in alphabetical order",
+    "label_order": "Labels in alphabetical order",
+}
 CONTROLS = {
     "check:constant": "Gives every caption the same score. It must come out at 0% with 100% ties.",
     "check:random": "Gives random scores. It must come out at chance.",
@@ -193,6 +233,26 @@ DEFINITIONS: dict[str, tuple[str, str]] = {
         "Credit gives a tie at the top its fair share, 1/(number tied). The tie rate says how "
         "often that happened. A constant scorer has accuracy 0, 100% ties, and credit equal to "
         "chance.",
+    ),
+    "readout": (
+        "Readouts",
+        "A model that gives log-probabilities can be read in several ways: by the sum, the mean "
+        "of a token, or what the image adds. They are different benchmarks, so that they stand "
+        "side by side; all other tables use the model's own score, which is the sum.",
+    ),
+    "undecided": (
+        "Undecided",
+        "The share of items whose two best captions are less than 0.5 nats apart, for models that "
+        "compute in 16 bits: that much their sums change with the order of the arithmetic alone.",
+    ),
+    "audit": (
+        "Blind audit",
+        "Every cue of the captions alone is taken as a model: choose the caption with the most of "
+        "it, or the least. Shown is the better of the two, ties shared. Were right captions like "
+        "the wrong ones, it would reach chance; p is the chance of so many right captions at the "
+        "top, corrected for all cues of the report (Holm). Below 0.05 a cue is called a leak. "
+        "Confusion captions repeat words by design and the right one never does, so that counting "
+        "repeated words helps there: that is why Swap stands beside Confusion.",
     ),
     "difference": (
         "Effect of context",

@@ -7,7 +7,7 @@ from typing import Protocol
 import numpy as np
 
 from bindbench.errors import UserError
-from bindbench.models.base import Image, ScoreRequest
+from bindbench.models.base import Image, ScoreRequest, Scores
 from bindbench.scoring.embeddings import EmbeddingCache
 
 TEXT_MEGABYTES = 256
@@ -73,7 +73,7 @@ class ContrastiveScorer:
         """How many images and texts have an embedding that is kept."""
         return len(self._images) + len(self._texts)
 
-    def score(self, requests: Sequence[ScoreRequest]) -> list[np.ndarray]:
+    def score(self, requests: Sequence[ScoreRequest]) -> list[Scores]:
         """Return scale * cosine of each request's image and texts, float64 (texts,).
 
         Raises:
@@ -87,7 +87,7 @@ class ContrastiveScorer:
             own = table[rows[start : start + len(request.texts)]]
             # In float64, so that a score does not depend on how many there are beside it.
             cosines = own.astype(np.float64) @ image.astype(np.float64)
-            scores.append(self._encoders.scale * cosines)
+            scores.append(Scores(self._encoders.scale * cosines))
             start += len(request.texts)
         return scores
 

@@ -50,6 +50,7 @@ def build(
     summarize: Callable[[Artifact], dict[str, Any]] | None = None,
     on_progress: Progress | None = None,
     repair: bool = False,
+    make_current: bool = True,
 ) -> Artifact:
     """Return the artifact of these settings and shards, made the current one of its partition.
 
@@ -70,6 +71,7 @@ def build(
         on_progress: called after each shard.
         repair: recompute the damaged shards of a finished artifact, which must become what
             they were.
+        make_current: False leaves the partition's current artifact as it is.
 
     Raises:
         UserError: the store can't be written; a finished artifact is damaged (DamageError); a
@@ -93,7 +95,8 @@ def build(
         run.repair(artifact, damaged)
     else:
         run.tracker.add_reused(len(shards))
-    store.set_current(artifact)
+    if make_current:
+        store.set_current(artifact)
     return artifact
 
 

@@ -38,8 +38,13 @@ def run_facts(started: datetime, workers: int, computed: int, reused: int) -> di
         "machine": platform.machine(),
         "cpus": os.cpu_count(),
         "python": platform.python_version(),
-        "packages": {name: _version(name) for name in PACKAGES},
+        "packages": package_versions(),
     }
+
+
+def package_versions() -> dict[str, str | None]:
+    """Return the versions of the packages that content may depend on; None: not installed."""
+    return {name: _version(name) for name in PACKAGES}
 
 
 def _version(package: str) -> str | None:

@@ -9,7 +9,7 @@ clause order: nano:clip. nano:negclip goes on from there with swapped captions a
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +25,14 @@ from bindbench.models.open_clip_text import needed_lengths, text_features
 from bindbench.training.nano_clip_captions import Narrator, Told
 from bindbench.training.nano_clip_data import NanoPlan, held_out_pairs
 from bindbench.training.nano_clip_figures import measure
-from bindbench.training.nano_clip_images import UNNAMED, Camera, Scenes, Targets, targets_of
-from bindbench.training.nano_clip_model import Trunk, new_model, save_weights, write_folder
+from bindbench.training.nano_clip_images import UNNAMED, Camera, Scenes, Shown, Targets, targets_of
+from bindbench.training.nano_clip_model import (
+    EMBEDDING,
+    Trunk,
+    new_model,
+    save_weights,
+    write_folder,
+)
 from bindbench.training.nano_clip_text import Teller
 from bindbench.training.validator_data import (
     TRAINING,
@@ -42,19 +48,19 @@ LOG_EVERY = 50  # steps
 SAVE_EVERY = 200  # steps
 WARM_UP = 50  # steps
 WEIGHT_DECAY = 0.05
-PRE_RATE, TRUNK_RATE, RATE = 5e-3, 1e-3, 1.5e-3
-EMPTY_WEIGHT = 0.15  # of empty cells in pre-training
+TRUNK_RATE, POOL_RATE, NAMING_RATE, RATE = 5e-3, 1e-3, 1.5e-3, 1e-3
+EMPTY_WEIGHT = 0.15  # of empty cells
 CELL_WEIGHT = 0.5  # of naming cells beside naming objects
-PAIR_WEIGHT = 1.0  # of naming noun and color at once
-PAIR_WIDTH = 192
+PAIRS_WEIGHT = 1.0  # of naming whole images
+OBJECTS_WEIGHT = 1.0  # of naming objects by noun and color at once
+CODE_SEED, CODE_SCALE = 7, 20.0
 LARGEST_SCALE = 100.0
-TRUNK_COLORS = 0.4, 20  # share of objects that are recolored, and to how many colors in a batch
-# In contrastive training many images of a batch share colors, so that it takes the color of the
-# right object to tell them apart.
-BATCH_COLORS = 0.7, 6
-BATCH_NOUNS, ALIKE = 12, 0.75  # likewise, nouns of the scenes that are alike, and their share
-TELLINGS = 3  # captions of each image in a step: texts are cheap beside images
 TEXT_GROUPS = 3  # that captions are sorted into by length, to spare padding
+# Share of objects that are recolored, and to how many colors in a batch.
+IMAGE_COLORS, ALBUM_COLORS = (0.6, 20), (0.6, 20)
+ALBUM_VIEWS, ALBUM_BATCH = 4, 100  # of each scene; images encoded at a time
+ALIKE = 0.7  # share of a contrastive batch that is made of few nouns and colors
+BATCH_NOUNS, BATCH_COLORS = 10, 6
 
 
 @dataclass(frozen=True)
@@ -97,27 +103,52 @@ def schedule(optimizer: torch.optim.Optimizer, step: int, steps: int) -> None:
         group["lr"] = group["peak"] * min(1.0, step / WARM_UP) * factor
 
 
-class AlikeDeck:
-    """Deals batches of which most scenes are made of few nouns, drawn for each batch.
+class Album:
+    """The trunk's features of many augmented images, once the trunk stays as it is."""
 
-    Scenes of a random batch can be told apart by their nouns alone, and a model that is trained on
-    such batches never needs to bind; the more alike they are, the more the rest counts.
-    """
+    def __init__(
+        self, trunk: Trunk, scenes: Scenes, plan: NanoPlan, rng: np.random.Generator
+    ) -> None:
+        camera, shown, features = Camera(scenes, plan, *ALBUM_COLORS), [], []
+        trunk.eval()
+        for _ in range(ALBUM_VIEWS):
+            for start in range(0, len(scenes), ALBUM_BATCH):
+                rows = np.arange(start, min(start + ALBUM_BATCH, len(scenes)))
+                seen = camera.views(rows, rng)
+                with torch.no_grad(), torch.autocast("cpu", torch.bfloat16):
+                    features.append(trunk(seen.images).half())
+                shown.append(seen.shown)
+        self._shown, self._features = Shown.together(shown), torch.cat(features)
+        self._nouns = np.zeros((len(self._shown), len(plan.nouns)), np.float32)
+        self._colors = np.zeros((len(self._shown), len(plan.colors)), np.float32)
+        for table, names in (
+            (self._nouns, scenes.nouns[self._shown.rows]),
+            (self._colors, self._shown.colors),
+        ):
+            for row, held in zip(table, names, strict=True):
+                row[held[held != UNNAMED]] = 1
+        self._rng = rng
 
-    def __init__(self, scenes: Scenes, nouns: int, rng: np.random.Generator) -> None:
-        self._holds = np.zeros((len(scenes), nouns), np.float32)
-        for row, held in zip(self._holds, scenes.nouns, strict=True):
-            row[held[held != UNNAMED]] = 1
-        self._rest, self._rng = Deck(len(scenes), rng), rng
+    def deal(self, count: int) -> tuple[Shown, Tensor]:
+        """Return images of which most are alike, with their features (count, D, CELLS, CELLS).
 
-    def deal(self, count: int) -> np.ndarray:
-        """Return ``count`` scenes, those that are alike all distinct."""
-        few = np.zeros(self._holds.shape[1], np.float32)
-        few[self._rng.choice(len(few), min(BATCH_NOUNS, len(few)), replace=False)] = 1
-        share = self._holds @ few / self._holds.sum(1)
-        alike = min(round(ALIKE * count), len(share))
-        chosen = np.argsort(-share - 0.1 * self._rng.random(len(share)))[:alike]
-        return np.concatenate([chosen, self._rest.deal(count - alike)])
+        Images of a random batch can be told apart by their nouns alone; where most are made of few
+        nouns and colors, drawn for each batch, it takes the color of the right object.
+        """
+        noun, color = self._few(self._nouns, BATCH_NOUNS), self._few(self._colors, BATCH_COLORS)
+        objects = self._nouns.sum(1)
+        score = (self._nouns @ noun + 0.5 * (self._colors @ color)) / objects
+        score += 0.1 * self._rng.random(len(score), dtype=np.float32)
+        alike = min(round(ALIKE * count), len(score) - 1)
+        chosen = np.argpartition(-score, alike)[:alike]
+        others = self._rng.integers(len(score), size=count - alike)
+        rows = np.concatenate([chosen, others])
+        return self._shown.take(rows), self._features[rows].float()
+
+    def _few(self, table: np.ndarray, count: int) -> np.ndarray:
+        few = np.zeros(table.shape[1], np.float32)
+        few[self._rng.choice(len(few), min(count, len(few)), replace=False)] = 1
+        return few
 
 
 class Deck:
@@ -135,38 +166,25 @@ class Deck:
 
 
 class Naming(nn.Module):
-    """Names cells and objects by noun and color, and objects by both at once.
-
-    The score of a noun with a color is the features' product with noun embedding * color
-    embedding: features that serve it bind the two, and pairs never seen are scored as well.
-    """
+    """Names cells and objects by noun and by color, and images by all their pairs."""
 
     def __init__(self, features: int, plan: NanoPlan) -> None:
         super().__init__()
         self.counts = len(plan.nouns), len(plan.colors)
         # One more output each, for empty cells.
         self.words = nn.ModuleList(nn.Linear(features, count + 1) for count in self.counts)
-        self.bound = nn.Linear(features, PAIR_WIDTH)
-        self.embeddings = nn.ParameterList(
-            nn.Parameter(torch.randn(count, PAIR_WIDTH)) for count in self.counts
-        )
-        held = held_out_pairs(plan.lexicon)
-        pairs = [(noun, color) in held for noun in plan.nouns for color in plan.colors]
-        self.register_buffer("held_out", torch.tensor(pairs))
 
     def loss(self, cells: Tensor, targets: Targets) -> tuple[Tensor, np.ndarray]:
-        """Return the loss, and how many objects got the right noun, color, both, and there are.
+        """Return the loss, and how many objects got the right noun, the right color, and there are.
 
         An object is named by the mean of the cells, each weighted by how much of it the object
-        fills. Pairs that are held out are neither right nor wrong.
+        fills.
 
         Args:
             cells: features, float32 (B, cells, D).
             targets: what is right.
         """
-        weights = targets.cover / targets.cover.sum(1, keepdim=True).clamp(min=1e-6)
-        objects = (weights.transpose(1, 2) @ cells).flatten(0, 1)
-        there = targets.objects[0].flatten() != UNNAMED
+        objects, there = objects_of(cells, targets), targets.objects[0].flatten() != UNNAMED
         loss, hits = torch.zeros(()), []
         for k, count in enumerate(self.counts):
             by_class = torch.ones(count + 1)
@@ -178,26 +196,99 @@ class Naming(nn.Module):
             logits, names = self.words[k](objects[there]), targets.objects[k].flatten()[there]
             loss = loss + functional.cross_entropy(logits, names)
             hits.append((logits[:, :-1].argmax(-1) == names).sum().item())
-        nouns, colors = (names.flatten()[there] for names in targets.objects)
-        codes = self.embeddings[0][:, None] * self.embeddings[1][None]
-        pairs = self.bound(objects[there]) @ codes.flatten(0, 1).T / math.sqrt(PAIR_WIDTH)
-        pairs = pairs.masked_fill(self.held_out, -torch.inf)
-        names = nouns * self.counts[1] + colors
-        loss = loss + PAIR_WEIGHT * functional.cross_entropy(pairs, names)
-        hits.append((pairs.argmax(-1) == names).sum().item())
         return loss, np.array([*hits, there.sum().item()], dtype=float)
+
+
+def objects_of(cells: Tensor, targets: Targets) -> Tensor:
+    """Return each object's mean feature, each cell weighted by how much of it the object fills.
+
+    Args:
+        cells: features, float32 (B, cells, D).
+        targets: where the objects are.
+
+    Returns:
+        float32 (B * MAX_OBJECTS, D); zeros for objects that are not there.
+    """
+    weights = targets.cover / targets.cover.sum(1, keepdim=True).clamp(min=1e-6)
+    return (weights.transpose(1, 2) @ cells).flatten(0, 1)
+
+
+class Codes:
+    """Fixed embeddings of every noun, and of every noun with every color, to learn at first.
+
+    The code of a pair is the sum of the noun's, the color's and the pair's own signs, and the last
+    is the product of a second noun's and color's: so what is bound counts beside what is there, and
+    pairs that are never seen have codes of the same make.
+    """
+
+    def __init__(self, plan: NanoPlan) -> None:
+        rng = np.random.default_rng(CODE_SEED)
+
+        def signs(count: int) -> np.ndarray:
+            return rng.choice([-1.0, 1.0], (count, 1, EMBEDDING))
+
+        nouns, colors = len(plan.nouns), len(plan.colors)
+        noun, bound_noun = signs(nouns), signs(nouns)
+        color, bound_color = (
+            np.concatenate([np.zeros((1, 1, EMBEDDING)), signs(colors)]).transpose(1, 0, 2)
+            for _ in range(2)
+        )
+        table = (noun + color + bound_noun * bound_color).reshape(-1, EMBEDDING)
+        self._table = functional.normalize(torch.from_numpy(table).float(), dim=-1)
+        self._colors = colors
+        held = held_out_pairs(plan.lexicon)
+        self._held = torch.tensor(
+            [(noun, color) in held for noun in plan.nouns for color in ("", *plan.colors)]
+        )
+
+    def object_loss(self, values: Tensor, targets: Targets) -> tuple[Tensor, float]:
+        """Return the cross-entropy of naming objects by noun and color at once, and the share.
+
+        Args:
+            values: of the objects that ``objects_of`` returns, float32 (B * MAX_OBJECTS, D).
+            targets: what is right.
+        """
+        nouns, colors = (names.flatten() for names in targets.objects)
+        there = nouns != UNNAMED
+        logits = CODE_SCALE * functional.normalize(values[there], dim=-1) @ self._table.T
+        logits = logits.masked_fill(self._held, -1e4)
+        names = nouns[there] * (self._colors + 1) + colors[there] + 1
+        loss = functional.cross_entropy(logits, names)
+        return loss, (logits.argmax(-1) == names).float().mean().item()
+
+    def loss(self, embeddings: Tensor, named: Tensor) -> tuple[Tensor, float]:
+        """Return the cross-entropy of what embeddings name, and how often they name all of it.
+
+        Args:
+            embeddings: of images or texts, of length 1, float32 (B, D).
+            named: what they are to name, float32 (B, F), as ``Narrator`` numbers it.
+        """
+        logits = CODE_SCALE * embeddings @ self._table.T
+        logits = logits.masked_fill(self._held, -1e4)  # neither right nor wrong
+        shares = named / named.sum(1, keepdim=True)
+        loss = -(shares * logits.log_softmax(-1)).sum(-1).mean()
+        least = logits.masked_fill(named == 0, torch.inf).amin(1)
+        most = logits.masked_fill(named > 0, -torch.inf).amax(1)
+        return loss, (least > most).float().mean().item()
 
 
 def pretrain(
     model: Any, scenes: Scenes, plan: NanoPlan, phase: Phase, seed: int, report: Report
 ) -> None:
-    """Let the image trunk learn to name the noun and the color of each cell and each object."""
+    """Let the image encoder learn to name what each cell, each object and each image shows."""
     rng = np.random.default_rng([seed, 1])
     trunk = Trunk(model.visual)
-    naming, camera = Naming(Trunk.features, plan), Camera(scenes, plan, *TRUNK_COLORS)
-    parameters = [*trunk.parameters(), *naming.parameters()]
-    optimizer = optimizer_of([(parameters, PRE_RATE * phase.factor)])
-    deck, pace, right = Deck(len(scenes), rng), Pace(phase.steps), np.zeros(4)
+    naming, codes = Naming(Trunk.features, plan), Codes(plan)
+    camera = Camera(scenes, plan, *IMAGE_COLORS)
+    narrator = Narrator(scenes, plan, Teller(plan.lexicon))
+    pool = model.visual.attnpool
+    optimizer = optimizer_of(
+        [
+            ([*trunk.parameters(), *naming.parameters()], TRUNK_RATE * phase.factor),
+            ([*pool.parameters()], POOL_RATE * phase.factor),
+        ]
+    )
+    deck, pace, right, all_named = Deck(len(scenes), rng), Pace(phase.steps), np.zeros(3), []
     model.train()
     for step in range(1, phase.steps + 1):
         schedule(optimizer, step, phase.steps)
@@ -206,62 +297,94 @@ def pretrain(
         targets = targets_of(scenes, seen, *naming.counts)
         with torch.autocast("cpu", torch.bfloat16):
             features = trunk(seen.images)
-        loss, hits = naming.loss(features.float().flatten(2).transpose(1, 2), targets)
-        _descend(optimizer, loss, parameters)
+            pooled = pool(features)
+        cells = features.float().flatten(2).transpose(1, 2)
+        loss, hits = naming.loss(cells, targets)
+        # What the pooling would make of each object alone: so the values that it sums learn to
+        # bind noun and color before the sum has to.
+        values = pool.c_proj(pool.v_proj(objects_of(cells, targets)))
+        object_loss, bound = codes.object_loss(values, targets)
+        loss = loss + OBJECTS_WEIGHT * object_loss
+        embeddings = functional.normalize(pooled.float(), dim=-1)
+        pair_loss, named = codes.loss(embeddings, torch.from_numpy(narrator.holds(seen.shown)))
+        _descend(optimizer, loss + PAIRS_WEIGHT * pair_loss)
         right += hits
+        all_named.append((bound, named))
         if step % LOG_EVERY == 0 or step == phase.steps:
-            noun, color, both = right[:3] / max(right[3], 1)
+            noun, color = right[:2] / max(right[2], 1)
+            both, whole = np.mean(all_named, axis=0)
             report(
-                f"trunk: {pace.line(step)}; loss {loss.item():.3f}, objects named: "
-                f"noun {noun:.3f}, color {color:.3f}, both {both:.3f}"
+                f"images: {pace.line(step)}; loss {loss.item():.3f} and {pair_loss.item():.3f}, "
+                f"named rightly: nouns {noun:.3f}, colors {color:.3f}, both {both:.3f}, whole "
+                f"images {whole:.3f}"
             )
-            right[:] = 0
+            right[:], all_named = 0, []
 
 
-def _descend(
-    optimizer: torch.optim.Optimizer, loss: Tensor, parameters: Sequence[nn.Parameter]
-) -> None:
+def _descend(optimizer: torch.optim.Optimizer, loss: Tensor) -> None:
+    parameters = [p for group in optimizer.param_groups for p in group["params"]]
     optimizer.zero_grad()
     loss.backward()
     nn.utils.clip_grad_norm_(parameters, 1.0)
     optimizer.step()
 
 
+def name(
+    model: Any,
+    tokenizer: Callable[[list[str]], Tensor],
+    album: Album,
+    narrator: Narrator,
+    phase: Phase,
+    seed: int,
+    report: Report,
+) -> None:
+    """Let both encoders learn to name the nouns, and the nouns with colors, of image and caption.
+
+    Of the image encoder the pooling alone learns: the trunk stays as it is from here on.
+    """
+    rng = np.random.default_rng([seed, 2])
+    codes, optimizer = Codes(narrator.plan), _optimizer_of_both(model, phase, NAMING_RATE)
+    pace, losses, all_named = Pace(phase.steps), [], []
+    for step in range(1, phase.steps + 1):
+        schedule(optimizer, step, phase.steps)
+        shown, features = album.deal(phase.batch)
+        told = narrator.tell(shown, False, rng)
+        images, texts = _embedded(model, tokenizer, features, told)
+        by_image, image_named = codes.loss(images, torch.from_numpy(narrator.holds(shown)))
+        by_text, text_named = codes.loss(texts, told.claims)
+        _descend(optimizer, by_image + by_text)
+        losses.append((by_image.item(), by_text.item()))
+        all_named.append((image_named, text_named))
+        if step % LOG_EVERY == 0 or step == phase.steps:
+            (image, text), (images_right, texts_right) = np.mean([losses, all_named], axis=1)
+            report(
+                f"naming: {pace.line(step)}; loss {image:.3f} and {text:.3f}, named rightly: "
+                f"whole images {images_right:.3f}, whole captions {texts_right:.3f}"
+            )
+            losses, all_named = [], []
+
+
 def contrast(
     model: Any,
     tokenizer: Callable[[list[str]], Tensor],
-    scenes: Scenes,
-    plan: NanoPlan,
+    album: Album,
+    narrator: Narrator,
     phase: Phase,
     swaps: bool,
     seed: int,
     report: Report,
-    checkpoint: Callable[[int], None],
 ) -> None:
     """Train both encoders contrastively, with swapped captions as negatives if ``swaps``."""
-    rng = np.random.default_rng([seed, 3 if swaps else 2])
-    trunk = list(Trunk(model.visual).parameters())
-    known = {id(p) for p in trunk}
-    others = [p for p in model.parameters() if id(p) not in known]
-    optimizer = optimizer_of([(trunk, TRUNK_RATE * phase.factor), (others, RATE * phase.factor)])
-    camera, narrator = (
-        Camera(scenes, plan, *BATCH_COLORS),
-        Narrator(scenes, plan, Teller(plan.lexicon)),
-    )
-    name = "negclip" if swaps else "clip"
-    deck, pace, losses, hits = AlikeDeck(scenes, len(plan.nouns), rng), Pace(phase.steps), [], []
-    model.train()
+    rng = np.random.default_rng([seed, 4 if swaps else 3])
+    optimizer = _optimizer_of_both(model, phase, RATE)
+    name, pace, losses, hits = "negclip" if swaps else "clip", Pace(phase.steps), [], []
     for step in range(1, phase.steps + 1):
         schedule(optimizer, step, phase.steps)
-        rows = deck.deal(phase.batch)
-        seen = camera.views(rows, rng)
-        told = [narrator.tell(seen, swaps, rng) for _ in range(TELLINGS)]
-        with torch.autocast("cpu", torch.bfloat16):
-            images = model.encode_image(seen.images, normalize=True)
-            texts = [_embedded(model, tokenizer, each) for each in told]
-        scaled = model.logit_scale.exp() * images.float()
-        loss, hit = _contrastive_loss([scaled @ each.float().T for each in texts], told)
-        _descend(optimizer, loss, [*trunk, *others])
+        shown, features = album.deal(phase.batch)
+        told = narrator.tell(shown, swaps, rng)
+        images, texts = _embedded(model, tokenizer, features, told)
+        loss, hit = _contrastive_loss(model.logit_scale.exp() * images @ texts.T, told)
+        _descend(optimizer, loss)
         with torch.no_grad():
             model.logit_scale.clamp_(0, math.log(LARGEST_SCALE))
         losses.append(loss.item())
@@ -272,49 +395,54 @@ def contrast(
                 f"{np.mean(hits):.3f}, scale {model.logit_scale.exp().item():.1f}"
             )
             losses, hits = [], []
-        if step % SAVE_EVERY == 0 or step == phase.steps:
-            checkpoint(step)
 
 
-def _embedded(model: Any, tokenizer: Callable[[list[str]], Tensor], told: Told) -> Tensor:
-    """Return the embeddings of the positives, then of the swapped captions."""
+def _optimizer_of_both(model: Any, phase: Phase, rate: float) -> torch.optim.AdamW:
+    parameters = [*model.visual.attnpool.parameters(), *model.text.parameters(), model.logit_scale]
+    return optimizer_of([(parameters, rate * phase.factor)])
+
+
+def _embedded(
+    model: Any, tokenizer: Callable[[list[str]], Tensor], features: Tensor, told: Told
+) -> tuple[Tensor, Tensor]:
+    """Return the embeddings of images, and of the positives followed by the swapped captions."""
     tokens = tokenizer([*told.positives, *told.swapped])
     order = needed_lengths(model, tokens).argsort(stable=True)
-    groups = [text_features(model, tokens[part]) for part in order.chunk(TEXT_GROUPS)]
-    return torch.cat(groups)[order.argsort(stable=True)]
+    with torch.autocast("cpu", torch.bfloat16):
+        images = model.visual.attnpool(features)
+        groups = [text_features(model, tokens[part]) for part in order.chunk(TEXT_GROUPS)]
+    texts = torch.cat(groups)[order.argsort(stable=True)]
+    return functional.normalize(images.float(), dim=-1), texts.float()
 
 
-def _contrastive_loss(tellings: Sequence[Tensor], told: Sequence[Told]) -> tuple[Tensor, float]:
+def _contrastive_loss(logits: Tensor, told: Told) -> tuple[Tensor, float]:
     """Return the symmetric loss (CLIP) and how often an image's own caption is first.
 
     A caption that happens to be true of another image of the batch is no negative of it.
 
     Args:
-        tellings: similarities (B, B or more), one for each telling; the first B columns are the
-            images' own captions, in their order, the others are true of no image.
-        told: the tellings.
+        logits: similarities (B, B or more); the first B columns are the images' own captions, in
+            their order, the others are true of no image.
+        told: the captions.
     """
-    losses, hits = [], []
-    for logits, captions in zip(tellings, told, strict=True):
-        right, count = torch.arange(len(logits)), len(logits)
-        also_true = captions.true.T & ~torch.eye(count, dtype=torch.bool)
-        blocked = torch.zeros_like(logits, dtype=torch.bool)
-        blocked[:, :count] = also_true
-        logits = logits.masked_fill(blocked, -torch.inf)
-        by_image = functional.cross_entropy(logits, right)
-        by_text = functional.cross_entropy(logits[:, :count].T, right)
-        losses.append((by_image + by_text) / 2)
-        hits.append((logits.argmax(1) == right).float().mean().item())
-    return torch.stack(losses).mean(), float(np.mean(hits))
+    count = len(logits)
+    right = torch.arange(count)
+    blocked = torch.zeros_like(logits, dtype=torch.bool)
+    blocked[:, :count] = told.true.T & ~torch.eye(count, dtype=torch.bool)
+    logits = logits.masked_fill(blocked, -torch.inf)
+    by_image = functional.cross_entropy(logits, right)
+    by_text = functional.cross_entropy(logits[:, :count].T, right)
+    return (by_image + by_text) / 2, (logits.argmax(1) == right).float().mean().item()
 
 
 @dataclass(frozen=True)
 class Recipe:
     """How long each part of the training is."""
 
-    trunk: Phase = Phase(1400, 64)
-    clip: Phase = Phase(1000, 160)
-    negclip: Phase = Phase(300, 160, 0.5)
+    trunk: Phase = Phase(1800, 64)
+    naming: Phase = Phase(400, 256)
+    clip: Phase = Phase(800, 256)
+    negclip: Phase = Phase(300, 256, 0.5)
 
     def shortened(self, steps: int) -> "Recipe":
         """Return the recipe with this many contrastive steps, and the other parts in proportion."""
@@ -323,7 +451,7 @@ class Recipe:
         def scaled(phase: Phase) -> Phase:
             return replace(phase, steps=max(1, round(phase.steps * factor)))
 
-        return Recipe(scaled(self.trunk), scaled(self.clip), scaled(self.negclip))
+        return Recipe(*(scaled(getattr(self, field.name)) for field in fields(self)))
 
 
 def train_nano_clip(
@@ -389,16 +517,14 @@ def _train(
     model = new_model(folders["clip"])
     tokenizer = open_clip.get_tokenizer(f"local-dir:{folders['clip']}")
     pretrain(model, data, plan, recipe.trunk, seed, report)
-    for name, phase in (("clip", recipe.clip), ("negclip", recipe.negclip)):
-        folder = folders[name]
-
-        def checkpoint(_step: int, folder: Path = folder) -> None:
-            save_weights(model, folder)
-
-        swaps = name == "negclip"
-        contrast(model, tokenizer, data, plan, phase, swaps, seed, report, checkpoint)
-        save_scenes(data, plan, folder)
-        _report_figures(name, folder, plan, development, report)
+    album = Album(Trunk(model.visual), data, plan, np.random.default_rng([seed, 5]))
+    narrator = Narrator(data, plan, Teller(plan.lexicon))
+    name(model, tokenizer, album, narrator, recipe.naming, seed, report)
+    for kind, phase in (("clip", recipe.clip), ("negclip", recipe.negclip)):
+        contrast(model, tokenizer, album, narrator, phase, kind == "negclip", seed, report)
+        save_weights(model, folders[kind])
+        save_scenes(data, plan, folders[kind])
+        _report_figures(kind, folders[kind], plan, development, report)
 
 
 def _report_figures(

@@ -9,7 +9,7 @@ from torch import Tensor
 from bindbench.concepts import Concept
 from bindbench.tasks import TRACKS
 from bindbench.training.nano_clip_data import NanoPlan
-from bindbench.training.nano_clip_images import UNNAMED, Scenes, Views
+from bindbench.training.nano_clip_images import UNNAMED, Scenes, Shown
 from bindbench.training.nano_clip_text import Teller
 
 WHOLE = 0.4  # share of captions that tell the whole scene, by its relations if it has any
@@ -22,6 +22,7 @@ class Told:
 
     positives: list[str]
     swapped: list[str]
+    claims: Tensor  # float32 (B, F): 1 for each noun or noun with a color that caption i names
     true: Tensor  # bool (B, B): caption i is true of scene j
 
 
@@ -37,11 +38,11 @@ class Narrator:
     plan: NanoPlan
     teller: Teller
 
-    def tell(self, seen: Views, swaps: bool, rng: np.random.Generator) -> Told:
+    def tell(self, seen: Shown, swaps: bool, rng: np.random.Generator) -> Told:
         """Write a random true caption of each scene, and false ones if ``swaps``."""
         positives, swapped = [], []
-        claims = np.zeros((len(seen.rows), self._width), np.float32)
-        for i in range(len(seen.rows)):
+        claims = np.zeros((len(seen), self._width), np.float32)
+        for i in range(len(seen)):
             kind = rng.random()
             concept = self.teller.retold(self._concept(seen, i, kind, rng), rng)
             plain = kind >= 1 - OBJECTS_ONLY
@@ -53,10 +54,10 @@ class Narrator:
             positives.append(self.teller.caption(concept, style, seed))
             if swaps and (other := self.teller.swapped(concept, rng)):
                 swapped.append(self.teller.caption(other, style, seed))
-        true = claims @ self._holds(seen).T == claims.sum(1, keepdims=True)
-        return Told(positives, swapped, torch.from_numpy(true))
+        true = claims @ self.holds(seen).T == claims.sum(1, keepdims=True)
+        return Told(positives, swapped, torch.from_numpy(claims), torch.from_numpy(true))
 
-    def _concept(self, seen: Views, i: int, kind: float, rng: np.random.Generator) -> Concept:
+    def _concept(self, seen: Shown, i: int, kind: float, rng: np.random.Generator) -> Concept:
         row = int(seen.rows[i])
         concept = self.scenes.concepts[row]
         said = self.scenes.said(row, seen.colors[i], self.plan)
@@ -82,9 +83,9 @@ class Narrator:
         names = [self.plan.colors.index(name) for name in concept.labels]
         return [self._feature(*pair) for pair in zip(nouns, names, strict=True)]
 
-    def _holds(self, seen: Views) -> np.ndarray:
-        """Return what each scene holds, float32 (B, features)."""
-        out = np.zeros((len(seen.rows), self._width), np.float32)
+    def holds(self, seen: Shown) -> np.ndarray:
+        """Return the nouns, and the nouns with colors, that each scene shows, float32 (B, F)."""
+        out = np.zeros((len(seen), self._width), np.float32)
         for i, row in enumerate(seen.rows):
             for noun, color in zip(self.scenes.nouns[row], seen.colors[i], strict=True):
                 if color != UNNAMED:

@@ -100,7 +100,7 @@ def _score(scorer: Scorer, images: Sequence[np.ndarray], texts: Sequence[list[st
             ScoreRequest(str(i), images[i], texts[i], np.empty(0, np.int8))
             for i in range(start, min(start + BATCH, len(images)))
         ]
-        scores += scorer.score(requests)
+        scores += [found.values for found in scorer.score(requests)]
     return scores
 
 

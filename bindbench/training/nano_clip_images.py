@@ -62,13 +62,36 @@ class Scenes:
 
 
 @dataclass(frozen=True)
-class Views:
-    """Augmented images of B scenes."""
+class Shown:
+    """What B augmented images show."""
 
-    images: Tensor  # float32 (B, 3, SIZE, SIZE), normalised
     rows: np.ndarray  # int64 (B,): the scenes
     colors: np.ndarray  # int64 (B, MAX_OBJECTS): the color of each object as it is now
     mirrored: np.ndarray  # bool (B,)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def take(self, chosen: np.ndarray) -> "Shown":
+        """Return some of them."""
+        return Shown(self.rows[chosen], self.colors[chosen], self.mirrored[chosen])
+
+    @classmethod
+    def together(cls, parts: Sequence["Shown"]) -> "Shown":
+        """Return several as one."""
+        return cls(
+            np.concatenate([part.rows for part in parts]),
+            np.concatenate([part.colors for part in parts]),
+            np.concatenate([part.mirrored for part in parts]),
+        )
+
+
+@dataclass(frozen=True)
+class Views:
+    """Augmented images of B scenes."""
+
+    shown: Shown
+    images: Tensor  # float32 (B, 3, SIZE, SIZE), normalised
     grid: Tensor  # float32 (B, SIZE, SIZE, 2): where each pixel comes from
 
 
@@ -117,7 +140,7 @@ class Camera:
         gain = rng.uniform(1 - GAIN, 1 + GAIN, size=(n, 1, 1, 1)).astype(np.float32)
         seen = ((seen * torch.from_numpy(gain)).clamp(0, 1) - MEAN) / STD
         seen = seen.contiguous(memory_format=torch.channels_last)
-        return Views(seen, rows, colors, mirrored, grid)
+        return Views(Shown(rows, colors, mirrored), seen, grid)
 
     def _recolor(
         self,
@@ -163,7 +186,7 @@ def targets_of(scenes: Scenes, seen: Views, no_noun: int, no_color: int) -> Targ
     ``no_noun`` and ``no_color`` stand for empty cells. UNNAMED ones are to be ignored: cells that
     hold a little of an object, and objects that are not there.
     """
-    rows = seen.rows
+    rows = seen.shown.rows
     maps = torch.from_numpy(scenes.instances[rows]).float()[:, None]
     warped = functional.grid_sample(
         maps, seen.grid, mode="nearest", padding_mode="zeros", align_corners=False
@@ -175,7 +198,7 @@ def targets_of(scenes: Scenes, seen: Views, no_noun: int, no_color: int) -> Targ
     share, best = cover.max(-1)
     visible = cover.sum(1) > LEAST_COVER
     cells, objects = [], []
-    for table, nothing in ((scenes.nouns[rows], no_noun), (seen.colors, no_color)):
+    for table, nothing in ((scenes.nouns[rows], no_noun), (seen.shown.colors, no_color)):
         names = torch.from_numpy(table)
         named = names.gather(1, best)
         named[share < LEAST_COVER] = UNNAMED

@@ -20,7 +20,7 @@ from bindbench.vocabulary import Lexicon, Relation
 
 PAD, UNKNOWN, END = "<pad>", "<unk>", "<eos>"
 # Determiners tell nothing of a picture, and without them a caption is a third shorter.
-_DETERMINERS = r"\b(?:a|an|the|some|pair of)\b"
+DETERMINERS = r"\b(?:a|an|the|some|pair of)\b"
 ONE_OBJECT = 0.6  # share of partial captions that surely name one object
 _WORD = re.compile(r"[a-z0-9'-]+")
 
@@ -34,7 +34,7 @@ def words_of(lexicon: Lexicon) -> list[str]:
     texts += [s for sayings in frames.SAYINGS.values() for kind in sayings.values() for s in kind]
     texts += [*grammar.VERBS, *grammar.VERBS.values()]
     plain = re.sub(r"\{\w+\}|<[vr]?\d*:?(\w*)>", r" \1 ", " ".join(texts)).lower()
-    return sorted(set(_WORD.findall(re.sub(_DETERMINERS, " ", plain))))
+    return sorted(set(_WORD.findall(re.sub(DETERMINERS, " ", plain))))
 
 
 def save_tokenizer(lexicon: Lexicon, folder: Path) -> int:
@@ -48,7 +48,7 @@ def save_tokenizer(lexicon: Lexicon, folder: Path) -> int:
     tokenizer.normalizer = normalizers.Sequence(
         [
             normalizers.Lowercase(),
-            normalizers.Replace(Regex(_DETERMINERS), " "),
+            normalizers.Replace(Regex(DETERMINERS), " "),
             normalizers.Replace(Regex(r"[^a-z0-9'\-]+"), " "),
         ]
     )
@@ -81,7 +81,7 @@ class Teller:
         """Return the caption of a concept as it stands; a contextual frame follows the seed."""
         if style == "minimal":
             return write_minimal(concept, self.lexicon).text
-        return self._writer.write([concept], [seed])[0]
+        return self._writer.write([concept], [seed])[0].text
 
     def objects_only(self, concept: Concept) -> str:
         """Return a minimal caption that names the objects alone."""

@@ -134,6 +134,12 @@ class Plan:
             fault = kinds[int(rng.integers(len(kinds)))]
         return self._spec(rng, benchmark, track, fault, split, index)
 
+    def compose(self, spec: SceneSpec) -> "Scene":
+        """Return the scene to render."""
+        from bindbench.rendering.scenes import compose
+
+        return compose(spec.concept, spec.track, spec.seed, self.lexicon, fault=spec.fault)
+
     def spec_of(
         self, split: int, index: int, benchmark: Benchmark, track: Track, fault: str | None
     ) -> SceneSpec:
@@ -187,9 +193,8 @@ def fault_kinds(benchmark: Benchmark, track: Track) -> list[str]:
 def draw(spec: SceneSpec, plan: Plan) -> Drawn:
     """Render one scene with its truth."""
     from bindbench.rendering.render import render_scene
-    from bindbench.rendering.scenes import compose
 
-    scene = compose(spec.concept, spec.track, spec.seed, plan.lexicon, fault=spec.fault)
+    scene = plan.compose(spec)
     rendering = render_scene(
         scene, plan.lexicon, resolution=SIDE, samples=SAMPLES_PER_PIXEL, instances=True
     )

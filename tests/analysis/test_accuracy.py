@@ -1,10 +1,19 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from analysis_samples import attribute_space, items_of, swap_mask
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bindbench.analysis.accuracy import decide, evaluate, negatives, outcomes_of, tolerance
+from bindbench.analysis.accuracy import (
+    decide,
+    evaluate,
+    negatives,
+    outcomes_of,
+    tolerance,
+    undecided,
+)
 from bindbench.analysis.resampling import blaker
 from bindbench.errors import UserError
 from bindbench.semantics import FALSE, TRUE, UNDECIDED
@@ -167,3 +176,33 @@ def test_negatives_leave_their_input_alone():
         [False, True, False]
     ]
     assert semantics.tolist() == [[TRUE, FALSE, UNDECIDED]]
+
+
+def test_a_difference_of_large_numbers_ties_by_their_size():
+    """Two sums of -60 and -61 nats, right to 5e-5: their difference of 1 is no better known."""
+    scores = [[1.00002, 1.0], [1.0002, 1.0]]
+    semantics = [[TRUE, FALSE]] * 2
+    plain = items_of(scores, semantics, "float32")
+    sized = replace(plain, sizes=np.full((2, 2), 61.0))
+    assert outcomes_of(plain).win.tolist() == [True, True]
+    assert outcomes_of(sized).tied.tolist() == [1, 0]
+    assert outcomes_of(sized).win.tolist() == [False, True]
+    part = sized.take(np.array([False, True]))
+    assert part.sizes is not None and part.sizes.shape == (1, 2)
+    assert outcomes_of(part).win.tolist() == [True]
+
+
+def test_undecided_items_are_those_whose_two_best_are_close():
+    scores = [
+        [5.0, 4.6, 0.0, 0.0],  # the positive and its rival
+        [0.0, 4.6, 5.0, 4.9],  # two rivals above the positive; the true one does not count
+        [5.0, 1.0, 0.0, 4.9],  # close to a true caption only
+        [5.0, 4.5, 0.0, 0.0],  # exactly the gap is decided
+    ]
+    semantics = [[TRUE, FALSE, FALSE, TRUE]] * 4
+    found = items_of(scores, semantics)
+    assert undecided(found, 0.5).tolist() == [True, True, False, False]
+    assert undecided(found, 0.5, "paper").tolist() == [True, True, True, False]
+    nothing = np.zeros(4, bool)
+    assert undecided(found, 0.5, subset=nothing).tolist() == [False] * 4
+    assert undecided(found.take(np.zeros(4, bool)), 0.5).tolist() == []

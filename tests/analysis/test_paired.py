@@ -1,4 +1,5 @@
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -69,7 +70,9 @@ def test_candidates_are_moved_to_the_same_claim(n):
     number = {claim: float(k) for k, claim in enumerate(claims(np.arange(n)))}
     scores = [[number[claim] for claim in claims(order)] for order in orders]
     items = items_of(scores, [semantics] * len(orders))
-    moved = in_concept_order(items, objects, labels, orders)
+    sized = replace(items, sizes=items.scores + 1)
+    moved = in_concept_order(sized, objects, labels, orders)
+    assert np.array_equal(moved.sizes, moved.scores + 1)  # they stay beside their scores
     assert np.array_equal(moved.semantics, items.semantics)
     assert np.array_equal(moved.scores[:, 0], items.scores[:, 0])  # the positive stays
     for order, row in zip(orders, moved.scores.astype(int), strict=True):

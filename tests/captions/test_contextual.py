@@ -1,5 +1,5 @@
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import pytest
@@ -10,6 +10,7 @@ from bindbench.captions.mentions import mention_index, tokenize
 from bindbench.captions.preservation import check
 from bindbench.captions.slots import render
 from bindbench.concepts import Concept, sample_concepts
+from bindbench.models.base import Written
 from bindbench.models.grammar_writer import GrammarWriter
 from bindbench.tasks import BENCHMARKS
 from bindbench.vocabulary import Lexicon, Noun, Vocabulary
@@ -21,13 +22,14 @@ BOWL = Concept("color", ("bowl",), ("blue",))
 class Scripted:
     """Gives prepared texts, and remembers what it was asked."""
 
-    def __init__(self, texts: dict[str, list[str]]) -> None:
+    def __init__(self, texts: Mapping[str, list[str | Written]]) -> None:
         self.texts = texts
         self.calls: list[tuple[list[str], list[int]]] = []
 
-    def write(self, concepts: Sequence[Concept], seeds: Sequence[int]) -> list[str]:
+    def write(self, concepts: Sequence[Concept], seeds: Sequence[int]) -> list[Written]:
         self.calls.append(([c.objects[0] for c in concepts], list(seeds)))
-        return [self.texts[c.objects[0]].pop(0) for c in concepts]
+        texts = [self.texts[c.objects[0]].pop(0) for c in concepts]
+        return [text if isinstance(text, Written) else Written(text) for text in texts]
 
 
 def test_failures_are_written_again_with_new_seeds(lexicon):
@@ -48,6 +50,38 @@ def test_the_last_failure_keeps_its_text_and_reason(lexicon):
     assert bowl.template is None
     assert (bowl.text, bowl.attempts, bowl.reason) == ("A blue bowl and a cup.", 2, "other_object")
     assert len(writer.calls) == 2
+
+
+def test_answers_are_cleaned_and_every_try_is_kept(lexicon):
+    answers = [
+        "I'm sorry, I can't do that.",
+        'Sure! Here is a caption: "A bowl."',
+        "**A blue bowl.** It is noon.",
+    ]
+    writer = Scripted({"bowl": [*answers]})
+    (bowl,) = write_contextual(writer, [BOWL], lexicon, seed=0, attempts=5)
+    assert (bowl.text, bowl.attempts, bowl.reason) == ("A blue bowl.", 3, "")
+    assert [found.written.text for found in bowl.tries] == answers
+    assert [(found.cut, found.reason) for found in bowl.tries] == [
+        ((), "refusal"),
+        (("preamble", "quotes"), "missing_label"),
+        (("markup", "sentences"), ""),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "fault", "reason"),
+    [
+        ("A red cup stands in the", "unfinished", "unfinished"),
+        ("A red cup stands in the", "", ""),
+        ("A red cup stands in the park. The", "unfinished", ""),
+        ("A red cup.", "refusal", "refusal"),
+    ],
+)
+def test_a_caption_that_was_cut_off_fails_unless_a_sentence_is_whole(lexicon, text, fault, reason):
+    writer = Scripted({"cup": [Written(text, fault)]})
+    (cup,) = write_contextual(writer, [CUP], lexicon, seed=0, attempts=1)
+    assert cup.reason == reason
 
 
 def test_nothing_to_write(lexicon):
@@ -122,8 +156,8 @@ def test_every_shape_passes_for_every_kind_of_noun(lexicon, key):
     concepts = [s.concept for s in sample_concepts(benchmark, words, 60, seed=1)]
     for number in range(len(shapes(benchmark.task.axis, benchmark.n))):
         texts = OneShape(words, number).write(concepts, range(len(concepts)))
-        for concept, text in zip(concepts, texts, strict=True):
-            assert check(text, concept, lexicon).reason == "", text
+        for concept, written in zip(concepts, texts, strict=True):
+            assert check(written.text, concept, lexicon).reason == "", written.text
 
 
 def _of_each_number(lexicon: Lexicon) -> Lexicon:

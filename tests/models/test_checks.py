@@ -26,10 +26,14 @@ def requests(n=300, widths=(4, 16, 108), seed=0):
     return made
 
 
+def values(scorer: Scorer, made) -> list[np.ndarray]:
+    return [scores.values for scores in scorer.score(made)]
+
+
 def scored(scorer: Scorer, made):
     names = [[f"o{i % 9}"] for i in range(len(made))]
     design = design_of([request.key for request in made], names, names)
-    return pack(scorer.score(made), [request.truth for request in made], scorer.dtype, design)
+    return pack(values(scorer, made), [request.truth for request in made], scorer.dtype, design)
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -57,17 +61,17 @@ def test_the_test_of_chance_finds_a_constant_and_an_oracle():
 
 def test_random_scores_depend_on_seed_key_and_index_alone():
     made = requests(6)
-    whole = RandomScorer(3).score(made)
+    whole = values(RandomScorer(3), made)
     for request, scores in zip(made, whole, strict=True):
-        assert np.array_equal(RandomScorer(3).score([request])[0], scores)
+        assert np.array_equal(values(RandomScorer(3), [request])[0], scores)
         shorter = ScoreRequest(request.key, BLANK, request.texts[:2], request.truth[:2])
-        assert np.array_equal(RandomScorer(3).score([shorter])[0], scores[:2])
-        assert not np.array_equal(RandomScorer(4).score([request])[0], scores)
+        assert np.array_equal(values(RandomScorer(3), [shorter])[0], scores[:2])
+        assert not np.array_equal(values(RandomScorer(4), [request])[0], scores)
     assert not np.array_equal(whole[0], whole[3])  # equal width, other key
 
 
 def test_random_scores_are_uniform():
-    scores = np.concatenate(RandomScorer(0).score(requests(300)))
+    scores = np.concatenate(values(RandomScorer(0), requests(300)))
     assert 0 <= scores.min() < scores.max() < 1
     assert np.histogram(scores, 10, (0, 1))[0] / len(scores) == pytest.approx(0.1, abs=0.01)
 
@@ -84,6 +88,6 @@ def test_the_oracle_is_always_right_and_shows_the_ceiling():
 def test_the_oracle_scores_by_semantics():
     truth = np.array([TRUE, FALSE, UNDECIDED, TRUE], np.int8)
     request = ScoreRequest("item", BLANK, list("abcd"), truth)
-    assert OracleScorer().score([request])[0].tolist() == [1, 0, 0.5, 1]
+    assert values(OracleScorer(), [request])[0].tolist() == [1, 0, 0.5, 1]
     with pytest.raises(ValueError, match="item bad"):
         OracleScorer().score([ScoreRequest("bad", BLANK, ["a"], np.array([FALSE], np.int8))])

@@ -73,7 +73,7 @@ def test_scores_are_open_clips_own(folder):
     asked, scorer = requests(), load(folder)
     for request, scores in zip(asked, scorer.score(asked), strict=True):
         own = one_by_one(folder, request) / scorer.scale  # cosines, in [-1, 1]
-        np.testing.assert_allclose(scores / scorer.scale, own, rtol=0, atol=1e-6)
+        np.testing.assert_allclose(scores.values / scorer.scale, own, rtol=0, atol=1e-6)
 
 
 def test_a_bias_is_left_out(tmp_path):
@@ -82,7 +82,7 @@ def test_a_bias_is_left_out(tmp_path):
     before = load(folder).score(requests())
     save_file(tensors | {"logit_bias": tensors["logit_bias"] + 3}, folder / WEIGHTS)
     for a, b in zip(before, load(folder).score(requests()), strict=True):
-        assert np.array_equal(a, b)
+        assert np.array_equal(a.values, b.values)
 
 
 def test_padding_is_cut_off_where_nothing_reads_it(folder):
@@ -109,7 +109,7 @@ def test_other_dtypes_are_about_the_same(custom, dtype, most):
     scorer = load(custom, dtype)
     assert scorer.dtype == dtype
     for request, scores in zip(requests(), scorer.score(requests()), strict=True):
-        assert np.abs(scores - one_by_one(custom, request)).max() < most * load(custom).scale
+        assert np.abs(scores.values - one_by_one(custom, request)).max() < most * load(custom).scale
 
 
 def test_a_folder_and_its_checkpoint_file_give_the_same(tmp_path, custom):

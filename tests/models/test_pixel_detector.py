@@ -7,7 +7,7 @@ import torch
 from bindbench.errors import UserError
 from bindbench.models.base import Detection, Question
 from bindbench.models.pixel_detector import PixelDetector, match, select
-from bindbench.models.pixel_instances import Instance, find_instances, fit_square, overlaps
+from bindbench.models.pixel_instances import Instance, find_instances, fit_square
 from bindbench.models.pixel_judge import Geometry, PixelJudge, direction
 from bindbench.models.pixel_network import (
     Outputs,
@@ -53,11 +53,6 @@ def test_what_is_left_over_is_reported_under_its_own_noun_if_strong():
         ("cup", 0.9),
         ("chair", 0.7),
     ]
-
-
-def test_overlaps_by_hand():
-    boxes = np.array([[0.0, 0, 2, 2], [1, 0, 3, 2], [5, 5, 6, 6]])
-    assert overlaps(boxes[0], boxes) == pytest.approx([1, 2 / 6, 0])
 
 
 class Painted(torch.nn.Module):

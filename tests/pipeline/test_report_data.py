@@ -14,6 +14,7 @@ from spine_driver import build_all, small_suite
 from bindbench.candidates import candidate_texts, candidate_words
 from bindbench.engine.local import LocalEngine
 from bindbench.models import registry
+from bindbench.models.base import Scores
 from bindbench.pipeline import negatives, report, validated
 from bindbench.pipeline.base import Context, ShardInputs
 from bindbench.pipeline.report_data import collect
@@ -35,7 +36,7 @@ class Coarse:
     method = "stub"
 
     def score(self, requests):
-        return [np.array([self.one(r, i) for i in range(len(r.texts))]) for r in requests]
+        return [Scores(np.array([self.one(r, i) for i in range(len(r.texts))])) for r in requests]
 
     def one(self, request, i):
         digest = hashlib.sha256(f"{request.key} {request.texts[i]}".encode()).digest()

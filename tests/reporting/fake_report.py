@@ -16,7 +16,11 @@ from bindbench.reporting.data import (
 )
 from bindbench.tasks import BENCHMARKS, TRACKS
 
-MODELS = ("check:constant", "check:random", "check:oracle", "nano:clip", "nano:negclip")
+MODELS = (
+    *("check:constant", "check:random", "check:oracle", "nano:clip", "nano:negclip"),
+    "hf:org/vlm",
+)
+GENERATIVE = MODELS[-1]
 SKILL = {"check:constant": -1.0, "check:random": 0.0, "check:oracle": 1.0}
 CHANCES = {
     ("swap", 2): 1 / 2,
@@ -76,6 +80,48 @@ def score_rows(rng: np.random.Generator) -> list[dict]:
             for family in families(benchmark.n):
                 for semantics in ("strict", "paper"):
                     rows += _tracks(rng, model, key, benchmark.n, family, semantics)
+    return rows + readout_rows(rng, rows)
+
+
+def readout_rows(rng: np.random.Generator, scored: list[dict]) -> list[dict]:
+    """Return the other readouts of the generative model, and mark some of its items undecided."""
+    rows = []
+    for row in scored:
+        if row["model"] != GENERATIVE or row["track"] == "difference":
+            continue
+        row["undecided"] = float(rng.uniform(0.1, 0.4))
+        for readout in ("mean", "subtracted", "blind", "blind_choice"):
+            if readout == "blind_choice" and not row["benchmark"].endswith("n3"):
+                continue
+            rows.append(row | {"readout": readout, "accuracy": float(rng.uniform(0.1, 0.9)),
+                               "low": 0.05, "high": 0.95, "undecided": None})  # fmt: skip
+    return rows
+
+
+def audit_rows(rng: np.random.Generator) -> list[dict]:
+    """Return an audit in which one benchmark leaks by a space, and repeated words are by design."""
+    rows = []
+    for key, benchmark in BENCHMARKS.items():
+        for track in TRACKS:
+            for family in families(benchmark.n):
+                for cue in ("edge_space", "characters", "repeated_words", "label_order"):
+                    if cue == "label_order" and family != "swap":
+                        continue
+                    chance = CHANCES[family, benchmark.n]
+                    leak = cue == "edge_space" and key == "position-n3"
+                    differs = 0 if cue == "edge_space" and not leak else 40
+                    rows += [
+                        {"benchmark": key, "track": track, "family": family, "mode": mode,
+                         "cue": cue, "direction": direction, "n_items": 40, "differs": differs,
+                         "accuracy": chance / 2, "low": 0.0, "high": chance,
+                         "credit": 0.9 if leak and direction == "most" else chance,
+                         "credit_low": chance / 2, "credit_high": min(1.0, 2 * chance),
+                         "chance": chance,
+                         "p_value": 1e-6 if leak and direction == "most" else rng.uniform(0.5, 1),
+                         "by_design": cue == "repeated_words" and "confusion" in family,
+                         "leak": leak and direction == "most"}
+                        for mode in ("strict", "paper") for direction in ("most", "least")
+                    ]  # fmt: skip
     return rows
 
 
@@ -115,7 +161,7 @@ def _tracks(rng, model, key, n, family, semantics) -> list[dict]:
 def _score(model, key, track, subset, family, semantics) -> dict:
     return {
         "model": model, "benchmark": key, "track": track, "set": subset,
-        "family": family, "semantics": semantics,
+        "readout": "score", "family": family, "semantics": semantics,
     }  # fmt: skip
 
 
@@ -241,7 +287,7 @@ def slice_rows(rng: np.random.Generator) -> tuple[list[dict], list[dict]]:
 
 def hard_negatives(rng: np.random.Generator) -> list[HardNegative]:
     found = []
-    for model in MODELS[3:]:
+    for model in MODELS[3:5]:
         for key in list(BENCHMARKS)[1:]:  # nothing beats the positive with one object
             for track in TRACKS:
                 for i in range(3):
@@ -258,7 +304,7 @@ def hard_negatives(rng: np.random.Generator) -> list[HardNegative]:
 
 
 def fake_report(seed: int = 0, samples: int = 6) -> ReportData:
-    """Return a report of nine benchmarks and five models."""
+    """Return a report of nine benchmarks and six models."""
     rng = np.random.default_rng(seed)
     cells = [(key, track) for key in BENCHMARKS for track in TRACKS]
     concordance, by_label = slice_rows(np.random.default_rng([seed, 1]))
@@ -273,6 +319,7 @@ def fake_report(seed: int = 0, samples: int = 6) -> ReportData:
             {"benchmark": k, "family": f, "true": 0.04, "false": 0.9, "undecided": 0.06}
             for k, f in names
         ],
+        blind_audit=audit_rows(np.random.default_rng([seed, 4])),
         order=[
             {"benchmark": k, "track": t, "axis": axis, "correlation": rng.uniform(-0.2, 0.2),
              "low": -0.25, "high": 0.22, "n": 52}

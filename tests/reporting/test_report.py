@@ -84,7 +84,13 @@ def parsed(pages) -> dict[str, Page]:
 def score(**values):
     row = dict.fromkeys(COLUMNS["leaderboard"])
     row |= {"model": "m:1", "benchmark": "color-n2", "track": "minimal", "set": "all"}
-    row |= {"family": "swap", "semantics": "strict", "n_items": 10, "n_excluded": 0}
+    row |= {
+        "family": "swap",
+        "readout": "score",
+        "semantics": "strict",
+        "n_items": 10,
+        "n_excluded": 0,
+    }
     return row | values
 
 
@@ -98,7 +104,7 @@ def hard(model="m:1", right=(("a cup", False),), chosen=(("a hat", False),)):
 
 
 def test_there_is_a_page_for_each_benchmark_and_model(pages):
-    assert len(pages) == 1 + 9 + 5
+    assert len(pages) == 1 + 9 + 6
     assert {"index.html", "benchmark-color-n1.html", "model-nano-clip.html"} <= set(pages)
 
 
@@ -176,17 +182,100 @@ def test_hostile_text_is_only_text():
 
 
 def test_every_row_of_the_leaderboard_is_shown_as_it_is(data, parsed):
-    for model in ("nano:clip", "check:constant"):
-        page = parsed[f"model-{model.replace(':', '-')}.html"]
-        rows = [row for row in page.rows if len(row) == 17][1:]
+    for model in ("nano:clip", "check:constant", "hf:org/vlm"):
+        page = parsed[f"model-{re.sub('[:/]', '-', model)}.html"]
+        rows = [row for row in page.rows if len(row) == 19][1:]
         wanted = [row for row in data.leaderboard if row["model"] == model]
         assert len(rows) == len(wanted) > 0
         for cells, row in zip(rows, wanted, strict=True):
             shown = points if row["track"] == "difference" else percent
-            assert cells[6][0] == str(row["n_items"])
-            assert cells[8] == (shown(row["accuracy"]), str(row["accuracy"]))
-            assert cells[13][0] == percent(row["chance"])
-            assert cells[14][0] == percent(row["ceiling"])
+            assert cells[6][1] == row["readout"]
+            assert cells[7][0] == str(row["n_items"])
+            assert cells[9] == (shown(row["accuracy"]), str(row["accuracy"]))
+            assert cells[14][0] == percent(row.get("undecided"))
+            assert cells[15][0] == percent(row["chance"])
+            assert cells[16][0] == percent(row["ceiling"])
+
+
+READOUTS = ("score", "mean", "subtracted", "blind")
+
+
+def test_readouts_stand_side_by_side_on_the_page_of_a_model_that_has_them(data, parsed):
+    page = parsed["model-hf-org-vlm.html"]
+    wanted = {}
+    for row in data.leaderboard:
+        where = [row[name] for name in ("model", "benchmark", "track", "set", "family")]
+        if where == ["hf:org/vlm", "color-n2", "minimal", "all", "swap"]:
+            wanted[row["readout"], row["semantics"]] = row
+    lines = [row for row in page.rows if row[:1] == [("Color, N=2", None)] and len(row) == 10]
+    cells = next(row for row in lines if row[1][0] == "Swap")
+    assert cells[2][0] == "50.0%paper 50.0%"
+    for (text, value), readout in zip(cells[3:7], READOUTS, strict=True):
+        strict, paper = wanted[readout, "strict"], wanted[readout, "paper"]
+        assert value == str(strict["accuracy"])
+        assert text.startswith(percent(strict["accuracy"]))
+        assert f"paper {percent(paper['accuracy'])}" in text
+    assert cells[8] == ("—", "")  # a choice of 50 is for more than 50 candidates
+    own = wanted["score", "strict"]
+    assert cells[9] == (percent(own["undecided"]), str(own["undecided"]))
+    assert 'id="readouts"' not in render_report(data)["model-nano-clip.html"]
+
+
+def test_other_tables_show_the_models_own_score(data, parsed):
+    own = {
+        row["family"]: row["accuracy"]
+        for row in data.leaderboard
+        if (row["model"], row["benchmark"], row["track"], row["set"])
+        == ("hf:org/vlm", "color-n2", "minimal", "all")
+        and (row["readout"], row["semantics"]) == ("score", "strict")
+    }
+    for name in ("index.html", "benchmark-color-n2.html", "model-hf-org-vlm.html"):
+        values = [value for row in parsed[name].rows for _, value in row]
+        assert str(own["swap"]) in values and str(own["confusion"]) in values
+    others = {
+        str(row["accuracy"]) for row in data.leaderboard if row["readout"] in READOUTS[1:3]
+    }  # fmt: skip
+    for name in ("index.html", "benchmark-color-n2.html"):
+        tables = [row for row in parsed[name].rows if len(row) != 19]  # all but "All figures"
+        assert len(tables) > 30
+        assert not others & {value for row in tables for _, value in row}
+
+
+def test_what_beats_the_right_caption_is_decided_by_the_models_own_score():
+    won = score(accuracy=0.75, tie_rate=0.25)
+    blind = score(readout="blind", accuracy=0.25, tie_rate=0.0)
+    page = render_report(ReportData("t", leaderboard=[won, blind]))["model-m-1.html"]
+    assert page.count("No false caption scores above the right one.") == 1
+
+
+def test_blind_scores_stand_on_the_benchmarks_page(data, parsed):
+    (line,) = [
+        row for row in parsed["benchmark-color-n2.html"].rows
+        if row and row[0][0] == "hf:org/vlm" and len(row) == 7 and row[0][1] is None
+    ]  # fmt: skip
+    wanted = [
+        row["accuracy"] for track in ("minimal", "contextual") for family in
+        ("swap", "confusion", "confusion_no_count") for row in data.leaderboard
+        if (row["model"], row["benchmark"], row["track"], row["set"], row["family"])
+        == ("hf:org/vlm", "color-n2", track, "all", family)
+        and (row["readout"], row["semantics"]) == ("blind", "strict")
+    ]  # fmt: skip
+    assert [float(value or "nan") for _, value in line[1:]] == wanted
+
+
+def test_leaks_are_named_and_what_is_by_design_is_none(data, pages, parsed):
+    index = pages["index.html"]
+    audit = index[index.index('<h2 id="audit">') : index.index('<h2 id="calibration">')]
+    assert audit.count("✓ no leak") == 8
+    assert audit.count("White space at the ends") == 1
+    rows = {row[0][1]: row for row in parsed["benchmark-position-n3.html"].rows if row}
+    assert rows["edge_space"][1][0] == "90.0% 8.3–33.3 most, p <0.001 leak"
+    assert rows["edge_space"][1][1] == "0.9"
+    assert "by design" in rows["repeated_words"][2][0]
+    assert "by design" not in rows["repeated_words"][1][0]
+    assert rows["label_order"][2] == ("—", "")
+    leakless = {row[0][1]: row for row in parsed["benchmark-position-n2.html"].rows if row}
+    assert leakless["edge_space"][1][0] == "same in all"
 
 
 def test_a_benchmark_shows_strict_beside_paper(data, parsed):
@@ -297,9 +386,9 @@ def test_a_calibration_of_all_benchmarks_together_stands_on_the_overview(data):
 def test_comparisons_show_their_p_and_what_they_could_have_found():
     row = score(track="difference", set="paired", accuracy=0.1, p_value=1e-9, detectable=0.214)
     page = Page(render_report(ReportData("t", leaderboard=[row]))["model-m-1.html"])
-    cells = next(row for row in page.rows if len(row) == 17 and row[2][1] == "difference")
-    assert cells[8][0] == "+10.0"
-    assert [text for text, _ in cells[15:]] == ["<0.001", "21.4"]
+    cells = next(row for row in page.rows if len(row) == 19 and row[2][1] == "difference")
+    assert cells[9][0] == "+10.0"
+    assert [text for text, _ in cells[17:]] == ["<0.001", "21.4"]
 
 
 def test_swap_stands_against_confusion_once_a_model_is_scored():

@@ -6,6 +6,7 @@ from bindbench.reporting.numbers import (
     bounds,
     count,
     decimal,
+    gigabytes,
     interval,
     lead,
     percent,
@@ -64,3 +65,14 @@ def test_scores_have_the_digits_of_their_kind():
 
 def test_a_small_lead_is_never_zero():
     assert (lead(0.01234), lead(2e-6), lead(3.26), lead(123.4)) == ("0.012", "2e-06", "3.3", "123")
+
+
+@pytest.mark.parametrize(
+    ("size", "text"),
+    [
+        *((0, "0 B"), (999, "999 B"), (1500, "1.5 kB"), (25_300_000, "25 MB")),
+        *((9_960_000, "10 MB"), (1_300_000_000, "1.3 GB"), (2_500_000_000_000, "2,500 GB")),
+    ],
+)
+def test_sizes_in_words(size, text):
+    assert gigabytes(size) == text

@@ -17,8 +17,8 @@ def score(model, family, semantics, accuracy, chance=0.5, ceiling=None, benchmar
     row = dict.fromkeys(COLUMNS["leaderboard"])
     return row | {
         "model": model, "benchmark": benchmark, "track": "minimal", "set": "all", "n_items": 12,
-        "family": family, "semantics": semantics, "accuracy": accuracy, "chance": chance,
-        "ceiling": ceiling,
+        "readout": "score", "family": family, "semantics": semantics, "accuracy": accuracy,
+        "chance": chance, "ceiling": ceiling,
     }  # fmt: skip
 
 

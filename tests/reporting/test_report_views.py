@@ -47,7 +47,14 @@ def test_a_sample_is_accepted_only_in_both_tracks():
 def test_benchmarks_keep_the_order_of_the_suite_and_controls_come_last():
     data = fake_report(samples=1)
     assert views.benchmarks_of(data)[:3] == ["color-n1", "color-n2", "color-n3"]
-    models = ["nano:clip", "nano:negclip", "check:constant", "check:random", "check:oracle"]
+    models = [
+        "nano:clip",
+        "nano:negclip",
+        "hf:org/vlm",
+        "check:constant",
+        "check:random",
+        "check:oracle",
+    ]
     assert views.models_of(data.leaderboard) == models
 
 

@@ -34,8 +34,8 @@ def request(key: str, level: int, texts: list[str]) -> ScoreRequest:
 
 def test_a_score_is_the_scaled_cosine():
     (scores,) = ContrastiveScorer(Fake()).score([request("a", 50, ["x" * 5, "x" * 15])])
-    np.testing.assert_allclose(scores, [10 * np.cos(0), 10 * np.cos(1)], atol=1e-5)
-    assert scores.dtype == np.float64
+    np.testing.assert_allclose(scores.values, [10 * np.cos(0), 10 * np.cos(1)], atol=1e-5)
+    assert scores.values.dtype == np.float64
 
 
 def test_equal_images_and_texts_are_encoded_once():
@@ -62,7 +62,7 @@ def test_scores_do_not_depend_on_the_batch():
     together = ContrastiveScorer(Fake()).score(asked)
     scorer = ContrastiveScorer(Fake(), text_megabytes=1e-5)
     for one, scores in zip(asked, together, strict=True):
-        assert np.array_equal(scorer.score([one])[0], scores)
+        assert np.array_equal(scorer.score([one])[0].values, scores.values)
 
 
 def test_nan_is_refused_with_what_it_is_of():

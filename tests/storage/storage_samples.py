@@ -69,7 +69,7 @@ class MakeRows:
 
 def make(root, count=4, workers=1, settings=None, salt="", **options):
     """Build ``count`` shards of the sample asset."""
-    names = ("on_progress", "repair", "summarize")
+    names = ("on_progress", "repair", "summarize", "make_current")
     rest = {name: options.pop(name) for name in names if name in options}
     engine = LocalEngine(workers)
     try:

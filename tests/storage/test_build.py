@@ -50,6 +50,17 @@ def test_the_store_finds_what_was_built(tmp_path):
     assert pickle.loads(pickle.dumps(artifact)) == artifact
 
 
+def test_an_artifact_can_be_built_beside_the_current_one(tmp_path, log):
+    store, shown = Store(tmp_path, "suite"), make(tmp_path, 2)
+    beside = make(tmp_path, 2, settings={"seed": 2}, salt="b", make_current=False, log=log)
+    assert store.current("images", "color-n2") == shown
+    assert store.open("images", "color-n2", beside.fingerprint) == beside
+    assert calls(log) == [0, 1]
+    assert make(tmp_path, 2, settings={"seed": 2}, salt="b", log=log) == beside
+    assert calls(log) == [0, 1]
+    assert store.current("images", "color-n2") == beside
+
+
 def test_the_manifest_tells_all(tmp_path):
     artifact = make(tmp_path, 2, settings={"model": "nano:clip", "sizes": (1, 2)})
     manifest = json.loads(artifact.manifest_path.read_text())

@@ -165,7 +165,7 @@ def test_swapped_captions_are_false_and_in_the_same_frame(plan):
 
 def test_one_caption_for_each_image_and_swaps_only_when_asked(plan):
     scenes = flat_scenes(plan, [COLOR, POSITION] * 20)
-    seen = Camera(scenes, plan, 0.4, 20).views(np.arange(40), np.random.default_rng(0))
+    seen = Camera(scenes, plan, 0.4, 20).views(np.arange(40), np.random.default_rng(0)).shown
     narrator = Narrator(scenes, plan, Teller(plan.lexicon))
     plain = narrator.tell(seen, False, np.random.default_rng(0))
     assert (len(plain.positives), plain.swapped) == (40, [])
@@ -178,7 +178,7 @@ def test_a_caption_is_known_to_be_true_of_other_scenes(plan):
     cake = Concept("color", ("cake",), ("red",))
     other = Concept("color", ("cake", "bus"), ("blue", "red"))
     scenes = flat_scenes(plan, [COLOR, cake, other])
-    seen = Camera(scenes, plan, 0.0, 20).views(np.arange(3), np.random.default_rng(0))
+    seen = Camera(scenes, plan, 0.0, 20).views(np.arange(3), np.random.default_rng(0)).shown
     narrator = Narrator(scenes, plan, Teller(plan.lexicon))
     truths = {}
     for seed in range(40):
@@ -199,15 +199,15 @@ def test_views_are_normalised_and_mirrored_with_their_maps(plan):
     assert found.images.shape == (8, 3, SIZE, SIZE)
     assert found.images.min() >= -2
     assert found.images.max() <= 2
-    assert 0 < found.mirrored.sum() < 8
+    assert 0 < found.shown.mirrored.sum() < 8
     nouns, colors = targets_of(scenes, found, 99, 98).cells
     cake, bus = (plan.nouns.index(name) for name in COLOR.objects)
     for k in range(8):
         cells = nouns[k].view(CELLS, CELLS)
         columns = {n: np.nonzero((cells == n).any(0).numpy())[0].mean() for n in (cake, bus)}
-        assert (columns[cake] > columns[bus]) == found.mirrored[k]
-        assert torch.equal(nouns[k] == cake, colors[k] == found.colors[k, 0])
-        assert torch.equal(nouns[k] == bus, colors[k] == found.colors[k, 1])
+        assert (columns[cake] > columns[bus]) == found.shown.mirrored[k]
+        assert torch.equal(nouns[k] == cake, colors[k] == found.shown.colors[k, 0])
+        assert torch.equal(nouns[k] == bus, colors[k] == found.shown.colors[k, 1])
         assert torch.equal(nouns[k] == 99, colors[k] == 98)
 
 
@@ -215,11 +215,11 @@ def test_recolored_objects_look_it_and_never_make_a_held_out_pair(plan):
     scenes = flat_scenes(plan, [COLOR] * 200)
     found = Camera(scenes, plan, 0.4, 20).views(np.arange(200), np.random.default_rng(0))
     original = [plan.colors.index(name) for name in COLOR.labels]
-    changed = found.colors[:, :2] != original
+    changed = found.shown.colors[:, :2] != original
     assert 0.2 < changed.mean() < 0.45
     held = held_out_pairs(plan.lexicon)
     for row in range(200):
-        said = scenes.said(row, found.colors[row], plan)
+        said = scenes.said(row, found.shown.colors[row], plan)
         assert held.isdisjoint(zip(said.objects, said.labels, strict=True))
         assert len(set(said.labels)) == 2
         if changed[row].any():
@@ -238,7 +238,7 @@ def test_recolored_objects_look_it_and_never_make_a_held_out_pair(plan):
         )
         if not len(place):
             continue
-        color = plan.lexicon.colors.entries[found.colors[row, 0]].srgb
+        color = plan.lexicon.colors.entries[found.shown.colors[row, 0]].srgb
         shown = (place.median(0).values * 0.25 + 0.5).numpy() * 255
         assert np.abs(shown / shown.max() - np.array(color) / max(color)).max() < 0.2
 
@@ -275,7 +275,7 @@ def test_training_writes_two_models_that_follow_from_the_seed(monkeypatch, tmp_p
             seed=3,
             scenes=50,
             development=12 if run == "a" else 0,
-            recipe=Recipe(Phase(2, 8), Phase(2, 8), Phase(2, 8)),
+            recipe=Recipe(Phase(2, 8), Phase(2, 8), Phase(2, 8), Phase(2, 8)),
             workers=workers,
             report=lines.append,
         )

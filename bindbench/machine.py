@@ -1,0 +1,50 @@
+"""This machine: cores, memory and disk. Its accelerators: ``bindbench.accelerators``."""
+
+import os
+import shutil
+from pathlib import Path
+
+CGROUP_LIMITS = (
+    Path("/sys/fs/cgroup/memory.max"),  # version 2
+    Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),  # version 1
+)
+
+
+def cores() -> int:
+    """Return how many cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def memory() -> int | None:
+    """Return the bytes of memory that this process may use; None if the system does not say.
+
+    In a container that is its limit.
+    """
+    try:
+        total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return None
+    return min([total, *_limits()])
+
+
+def _limits() -> list[int]:
+    texts = [path.read_text().strip() for path in CGROUP_LIMITS if path.is_file()]
+    return [int(text) for text in texts if text.isdecimal()]  # "max" is none
+
+
+def free_disk(path: Path) -> int:
+    """Return the free bytes where a folder is, or will be made."""
+    return shutil.disk_usage(_existing(path)).free
+
+
+def is_writable(path: Path) -> bool:
+    """Whether a folder is, or can be made, where this process may write."""
+    place = _existing(path)
+    return place.is_dir() and os.access(place, os.W_OK)
+
+
+def _existing(path: Path) -> Path:
+    """Return the nearest path, from here upwards, that exists."""
+    return next(place for place in (path, *path.parents) if place.exists())

@@ -1,0 +1,96 @@
+"""Contrastive models of transformers: CLIP, SigLIP and SigLIP 2, each with the text it needs."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from PIL import Image as PILImage
+from torch import Tensor
+from transformers import AutoModel
+
+from bindbench.models.base import Image
+from bindbench.models.hf_loading import Checkpoint
+from bindbench.models.hf_names import HfSource
+from bindbench.models.hf_options import HfOptions
+from bindbench.scoring.contrastive import ContrastiveScorer
+
+TEXT_BATCH = 256
+IMAGE_BATCH = 64
+
+
+def load_contrastive(source: HfSource, options: HfOptions) -> ContrastiveScorer:
+    """Return the scorer of a model.
+
+    Raises:
+        UserError: the checkpoint lacks a part or is damaged, or it does not fit.
+    """
+    return ContrastiveScorer(HfEncoders(Checkpoint(source, options)))
+
+
+class HfEncoders:
+    """The two towers of a model of transformers, as a scorer needs them."""
+
+    def __init__(self, checkpoint: Checkpoint) -> None:
+        options = checkpoint.options
+        self.name, self.dtype = checkpoint.source.name, options.dtype
+        self._processor = checkpoint.processor()
+        self._model = checkpoint.model(
+            AutoModel, getattr(torch, options.dtype), device_map={"": options.device}
+        )
+        # The bias of SigLIP models is left out: it is the same for every caption.
+        self.scale = float(self._model.logit_scale.detach().float().exp())
+        self._full_length = checkpoint.source.model_type != "clip"
+        self._length = self._model.config.text_config.max_position_embeddings
+
+    def encode_images(self, images: Sequence[Image]) -> np.ndarray:
+        """Return embeddings of length 1, float32 (images, D)."""
+        rows = []
+        for start in range(0, len(images), IMAGE_BATCH):
+            part = [PILImage.fromarray(image) for image in images[start : start + IMAGE_BATCH]]
+            inputs = self._processor(images=part, return_tensors="pt")
+            rows.append(self._features(self._model.get_image_features, inputs))
+        return np.concatenate(rows)
+
+    def encode_texts(self, texts: Sequence[str]) -> np.ndarray:
+        """Return embeddings of length 1, float32 (texts, D).
+
+        SigLIP and SigLIP 2 were trained on lower-case text, padded to its full length with tokens
+        that they read; their tokenizers don't pad unasked, and those of the published SigLIP 2
+        checkpoints of type siglip, which are Gemma's, don't lower text.
+        CLIP reads nothing behind a text's end, so that its texts are padded as little as possible,
+        those of about the same length together.
+        """
+        if self._full_length:
+            order = list(range(len(texts)))
+            texts, padding = [text.lower() for text in texts], "max_length"
+        else:
+            order = sorted(range(len(texts)), key=lambda i: len(texts[i]))
+            padding = "longest"
+        out: np.ndarray | None = None
+        for start in range(0, len(order), TEXT_BATCH):
+            part = order[start : start + TEXT_BATCH]
+            inputs = self._processor.tokenizer(
+                [texts[i] for i in part],
+                padding=padding,
+                truncation=True,
+                max_length=self._length,
+                return_tensors="pt",
+            )
+            rows = self._features(self._model.get_text_features, inputs)
+            if out is None:
+                out = np.empty((len(texts), rows.shape[1]), np.float32)
+            out[part] = rows
+        assert out is not None
+        return out
+
+    @torch.inference_mode()
+    def _features(self, encode: Any, inputs: Any) -> np.ndarray:
+        dtype = self._model.dtype
+        placed = {
+            key: value.to(self._model.device, dtype if value.is_floating_point() else value.dtype)
+            for key, value in inputs.items()
+        }
+        found = encode(**placed)
+        rows = (found if isinstance(found, Tensor) else found.pooler_output).float()
+        return (rows / rows.norm(dim=-1, keepdim=True)).cpu().numpy()

@@ -1,0 +1,196 @@
+"""What a run of a suite costs in time and disk, by what earlier builds of the same stages took."""
+
+import math
+import socket
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from bindbench.errors import UserError
+from bindbench.models import registry
+from bindbench.models.registry import ModelName, Role
+from bindbench.pipeline import (
+    captions,
+    filter_shift,
+    images,
+    leaderboard,
+    model_scores,
+    report,
+    validated,
+    vocabularies,
+)
+from bindbench.pipeline import concept_set as concepts
+from bindbench.pipeline.base import UNPARTITIONED
+from bindbench.pipeline.spine import BENCHMARK_STAGES
+from bindbench.storage.store import Artifact
+from bindbench.storage.timings import Timing
+from bindbench.suite import RoleSettings, Suite
+
+# The models that decide how long a stage takes, as its manifest names them.
+ROLES: dict[str, tuple[Role, ...]] = {
+    captions.NAME: ("writer",),
+    images.NAME: ("generator",),
+    validated.NAME: ("detector", "judge"),
+    model_scores.NAME: ("scorer",),
+}
+_SUMMARY = (leaderboard.NAME, report.NAME)
+_WHOLE = (vocabularies.NAME, filter_shift.NAME, *_SUMMARY)  # one shard, whatever its size
+_TIMED = ("model", "options", "batch_size")  # of a model's description
+
+
+@dataclass(frozen=True)
+class Work:
+    """One partition that a suite builds. Its size is in concepts, of a summary in scored cells."""
+
+    stage: str
+    partition: str
+    size: int
+    models: Mapping[str, Mapping[str, Any]]  # role -> what its speed depends on
+    model: str = ""  # of scores
+
+
+@dataclass(frozen=True)
+class Rate:
+    """What one unit of work takes, from all builds of a partition."""
+
+    seconds: float  # of one worker
+    bytes: float
+    size: int  # how many units it was measured on
+    hosts: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a stage of a suite takes from nothing; of a part, where only a part was measured."""
+
+    stage: str
+    model: str  # of scores; empty for the other stages
+    seconds: float | None  # None: no measurement yet
+    bytes: int | None
+    measured: int  # concepts (of a summary: scored cells) that the rates come from
+    partitions: int
+    unmeasured: tuple[str, ...]  # partitions without a measurement
+    hosts: tuple[str, ...]  # that measured it
+
+
+def suite_costs(suite: Suite, builds: Iterable[Timing], workers: int) -> list[Cost]:
+    """Return the cost of each stage of a suite, in the order of a run.
+
+    A rate is that of the same partition (benchmark, model) with the same model, options and batch
+    size, in any suite of the store; builds of this machine are preferred. A build with several
+    workers is counted as if it had kept all of them busy.
+
+    Args:
+        suite: what would be built.
+        builds: of the store.
+        workers: that would build it.
+    """
+    known = list(builds)
+    found: dict[tuple[str, str], list[tuple[Work, Rate | None]]] = {}
+    for work in works(suite):
+        found.setdefault((work.stage, work.model), []).append((work, rate(work, known)))
+    return [_cost(*name, parts, suite, workers) for name, parts in found.items()]
+
+
+def works(suite: Suite) -> Iterator[Work]:
+    """Yield every partition that a run of a suite builds, in its order."""
+    profile = suite.profile
+    roles = {role: getattr(profile, role) for role in ("writer", "generator", "detector", "judge")}
+    yield Work(vocabularies.NAME, UNPARTITIONED, 1, {})
+    for key in suite.benchmarks:
+        for stage in (module.NAME for module in BENCHMARK_STAGES):
+            models = {role: _timed(role, roles[role]) for role in ROLES.get(stage, ())}
+            yield Work(stage, key, suite.concepts[key], models)
+        for scorer in profile.scorers:
+            cell = model_scores.partition(key, ModelName.parse(scorer.model).slug)
+            models = {"scorer": _timed("scorer", scorer)}
+            yield Work(model_scores.NAME, cell, suite.concepts[key], models, scorer.model)
+    for stage in _SUMMARY:
+        yield Work(stage, UNPARTITIONED, len(suite.benchmarks) * len(profile.scorers), {})
+
+
+def _timed(role: str, settings: RoleSettings) -> dict[str, Any]:
+    """Return what a model's speed depends on; no weights are looked at."""
+    try:
+        name, _, options = registry.named(cast(Role, role), settings)
+    except UserError:  # nothing was ever measured of a model that can't be
+        return {}
+    values = (str(name), options.model_dump(mode="json"), settings.batch_size)
+    return dict(zip(_TIMED, values, strict=True))
+
+
+def rate(work: Work, builds: Sequence[Timing]) -> Rate | None:
+    """Return what a unit of this work took, or None if it was never measured."""
+    alike = [b for b in builds if b.computed and _is_alike(work, b.artifact)]
+    chosen = [b for b in alike if b.host == socket.gethostname()] or alike
+    by_digest = {(b.suite, b.artifact.asset, b.artifact.digest): b.artifact for b in builds}
+    sizes = [(b, size) for b in chosen if (size := _size(b, by_digest))]
+    total = sum(size * build.share for build, size in sizes)
+    if not total:
+        return None
+    return Rate(
+        seconds=sum(b.seconds * b.lanes for b, _ in sizes) / total,
+        bytes=sum(_bytes(b.artifact) for b, _ in sizes) / sum(size for _, size in sizes),
+        size=round(total),
+        hosts=tuple(sorted({b.host for b, _ in sizes})),
+    )
+
+
+def _is_alike(work: Work, artifact: Artifact) -> bool:
+    if (artifact.asset, artifact.partition) != (work.stage, work.partition):
+        return False
+    described = (artifact.settings.get(role, {}) for role in work.models)
+    return all(
+        {name: found.get(name) for name in _TIMED} == wanted
+        for found, wanted in zip(described, work.models.values(), strict=True)
+    )
+
+
+def _size(build: Timing, by_digest: Mapping[tuple[str, str, str], Artifact]) -> int:
+    """Return how many concepts, or cells of a summary, an artifact holds; 0 if it can't be told."""
+    artifact = build.artifact
+    inputs: dict[str, str] = artifact.settings.get("inputs", {})
+    if artifact.asset == vocabularies.NAME:
+        return 1
+    if artifact.asset in _SUMMARY:
+        return sum(name.startswith(f"{model_scores.NAME}/") for name in inputs)
+    while artifact.asset != concepts.NAME:  # along the inputs, down to the concepts
+        found = [by_digest.get((build.suite, name, digest)) for name, digest in inputs.items()]
+        if not found or found[0] is None:
+            return 0
+        artifact, inputs = found[0], found[0].settings.get("inputs", {})
+    return artifact.rows
+
+
+def _bytes(artifact: Artifact) -> int:
+    return sum(shard.bytes for shard in artifact.shards)
+
+
+def _cost(
+    stage: str,
+    model: str,
+    parts: Sequence[tuple[Work, Rate | None]],
+    suite: Suite,
+    workers: int,
+) -> Cost:
+    measured = [(work, found) for work, found in parts if found]
+    seconds = sum(
+        found.seconds * work.size / _lanes(work, suite, workers) for work, found in measured
+    )
+    return Cost(
+        stage,
+        model,
+        seconds if measured else None,
+        round(sum(found.bytes * work.size for work, found in measured)) if measured else None,
+        measured=sum(found.size for _, found in measured),
+        partitions=len(parts),
+        unmeasured=tuple(work.partition for work, found in parts if not found),
+        hosts=tuple(sorted({host for _, found in measured for host in found.hosts})),
+    )
+
+
+def _lanes(work: Work, suite: Suite, workers: int) -> int:
+    """Return how many shards of this work are computed at the same time."""
+    if work.stage in _WHOLE:
+        return 1
+    return min(workers, math.ceil(work.size / suite.profile.shard_size))

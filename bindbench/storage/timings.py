@@ -1,0 +1,72 @@
+"""What earlier builds took: the run files of a store, beside the manifests that they belong to."""
+
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from upath import UPath
+
+from bindbench.storage.paths import root_path
+from bindbench.storage.store import Artifact, load
+
+RUN = ".run.json"
+
+
+@dataclass(frozen=True)
+class Timing:
+    """What one build took."""
+
+    suite: str
+    artifact: Artifact
+    seconds: float  # from its start to its manifest
+    computed: int  # shards; the others were kept from earlier builds
+    workers: int
+    host: str
+
+    @property
+    def lanes(self) -> int:
+        """How many shards were computed at the same time."""
+        return min(self.workers, self.computed)
+
+    @property
+    def share(self) -> float:
+        """The computed part of the artifact's shards."""
+        return self.computed / len(self.artifact.shards)
+
+
+def timings(root: str | os.PathLike[str]) -> Iterator[Timing]:
+    """Yield the builds of all suites of a store, in the order of their paths.
+
+    Raises:
+        DamageError: a manifest is damaged.
+    """
+    for suite in _folders(root_path(root)):
+        for asset in _folders(suite):
+            for partition in _folders(asset):
+                for path in sorted(partition.glob(f"*{RUN}"), key=str):
+                    yield from _timing(suite.name, path)
+
+
+def _timing(suite: str, path: UPath) -> Iterator[Timing]:
+    folder = path.parent / path.name.removesuffix(RUN)
+    if not (path.parent / f"{folder.name}.json").exists():
+        return  # killed between the two: it is built again
+    facts: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    yield Timing(
+        suite,
+        load(folder),
+        facts["wall_seconds"],
+        facts["shards_computed"],
+        facts["workers"],
+        facts["host"],
+    )
+
+
+def _folders(path: UPath) -> list[UPath]:
+    """Return the folders in a folder, without the store's own."""
+    if not path.is_dir():
+        return []
+    found = [entry for entry in path.iterdir() if entry.is_dir() and entry.name[0] != "."]
+    return sorted(found, key=str)

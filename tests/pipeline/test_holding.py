@@ -1,0 +1,75 @@
+"""A model that fills an accelerator is held by one process, one model at a time."""
+
+from dataclasses import dataclass
+
+import pytest
+
+from bindbench.engine.local import LocalEngine
+from bindbench.models import registry
+from bindbench.models.registry import FAMILIES, Family
+from bindbench.pipeline.base import Context
+from bindbench.pipeline.spine import IdleEngine
+from bindbench.storage.store import Store
+from bindbench.suite import RoleSettings, Strict, VocabularySources, resolve_suite
+
+held: list[str] = []
+
+
+class Options(Strict):
+    device: str = "cpu"
+
+
+@dataclass
+class Model:
+    """Says how many of its kind there are."""
+
+    name: str
+
+    def __post_init__(self):
+        held.append(self.name)
+
+    def __del__(self):
+        held.remove(self.name)
+
+
+@pytest.fixture
+def large(monkeypatch):
+    family = Family("scorer", "large", (), Options, lambda n, o, lexicon: Model(n.name))
+    monkeypatch.setitem(FAMILIES, ("scorer", "large"), family)
+    registry._load.cache_clear()
+    registry._lone.clear()
+    yield
+    registry._load.cache_clear()
+    registry._lone.clear()
+
+
+def load(name: str, device: str):
+    settings = RoleSettings(model=f"large:{name}", options={"device": device})
+    return registry.load("scorer", settings, VocabularySources())
+
+
+def test_an_accelerator_holds_one_model_at_a_time(large, monkeypatch):
+    load("a", "cuda")
+    load("a", "cuda")
+    assert held == ["a"]
+    load("b", "cuda")
+    assert held == ["b"]
+    load("a", "cuda")
+    assert held == ["a"]
+
+
+def test_models_of_the_processor_stay(large):
+    load("a", "cpu")
+    load("b", "cpu")
+    assert held == ["a", "b"]
+
+
+def test_one_process_holds_a_model_of_an_accelerator(large, tmp_path):
+    suite = resolve_suite({"name": "s"}, "s.yaml")
+    context = Context(suite, Store(tmp_path, "s"), LocalEngine(3))
+    cpu = RoleSettings(model="large:a")
+    gpu = RoleSettings(model="large:a", options={"device": "cuda:1"})
+    assert context.holding("scorer", cpu) is context
+    assert context.holding("scorer", gpu).engine.workers == 1
+    idle = Context(suite, Store(tmp_path, "s"), IdleEngine())
+    assert idle.holding("scorer", gpu) is idle
