@@ -7,7 +7,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from dagster import Definitions, in_process_executor, load_assets_from_modules
 
-from assets import concepts, evaluation, images
+from assets import agreement, concepts, evaluation, images
 from assets.checks import asset_checks
 from assets.jobs import jobs
 from resources.bench import (
@@ -22,15 +22,21 @@ from resources.roles import (
     GeneratorResource,
     JudgeResource,
     ScorersResource,
+    SecondJudgeResource,
     WriterResource,
 )
 from resources.suite import current_suite
 from sensors.models import suite_models
 
 profile = current_suite().profile
+twice = (
+    {"second_judge": SecondJudgeResource.of(profile.second_judge)} if profile.second_judge else {}
+)
 
 defs = Definitions(
-    assets=load_assets_from_modules([concepts, images, evaluation]),
+    assets=load_assets_from_modules(
+        [concepts, images, *([agreement] if twice else []), evaluation]
+    ),
     asset_checks=asset_checks,
     jobs=jobs,
     sensors=[suite_models],
@@ -44,6 +50,7 @@ defs = Definitions(
         "generator": GeneratorResource.of(profile.generator),
         "detector": DetectorResource.of(profile.detector),
         "judge": JudgeResource.of(profile.judge),
+        **twice,
         "scorers": ScorersResource(models=[s.model_dump() for s in profile.scorers]),
     },
 )

@@ -2,15 +2,26 @@
 
 from dagster import AssetSelection, define_asset_job
 
+from assets.agreement import second_opinion
 from assets.concepts import captions, concept_set, vocabulary
 from assets.evaluation import filter_shift, leaderboard, model_scores, report
 from assets.images import images, negatives, paired_set, validated
+from resources.suite import current_suite
+
+_judged_twice = [second_opinion] if current_suite().profile.second_judge else []
 
 list_words = define_asset_job("list_words", AssetSelection.assets(vocabulary))
 build_benchmark = define_asset_job(
     "build_benchmark",
     AssetSelection.assets(
-        concept_set, captions, images, validated, paired_set, negatives, filter_shift
+        concept_set,
+        captions,
+        images,
+        validated,
+        paired_set,
+        negatives,
+        filter_shift,
+        *_judged_twice,
     ),
     description="A benchmark from concepts to candidates.",
 )

@@ -33,7 +33,8 @@ from bindbench.models.base import ScoreRequest
 from bindbench.models.registry import load
 from bindbench.suite import RoleSettings, VocabularySources
 
-PACKAGES = ("lmms-eval==0.7.3", "decord==0.6.0")
+# Of later versions of transformers its loop is refused: it gives the prompt without its image.
+PACKAGES = ("lmms-eval==0.7.3", "decord==0.6.0", "transformers==5.12.0")
 PROMPT = "Describe the image."
 SPECIAL = ("<pad>", "</s>", "<s>", "<image>")
 # Of a message's content, lmms-eval gives a text and the project a list of parts.
@@ -96,8 +97,7 @@ def python_of(venv: Path) -> Path:
     python = venv / "bin" / "python"
     if not python.exists():
         subprocess.run([sys.executable, "-m", "venv", str(venv)], check=True)
-        same = [f"{p}=={v}" for p, v in (("transformers", hf.__version__),)]
-        subprocess.run([str(python), "-m", "pip", "install", "-q", *PACKAGES, *same], check=True)
+        subprocess.run([str(python), "-m", "pip", "install", "-q", *PACKAGES], check=True)
     return python
 
 

@@ -28,6 +28,13 @@ def _cuda(index: int) -> Accelerator:
     return Accelerator(f"cuda:{index}", torch.cuda.get_device_name(index), total, free)
 
 
+def in_use() -> list[str]:
+    """Return the names of the CUDA devices, if this process has computed on any."""
+    if not torch.cuda.is_initialized():
+        return []
+    return [torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())]
+
+
 def is_here(device: str) -> bool:
     """Whether torch can put a tensor on a device such as cpu, cuda or cuda:1."""
     try:

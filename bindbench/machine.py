@@ -1,9 +1,12 @@
-"""This machine: cores, memory and disk. Its accelerators: ``bindbench.accelerators``."""
+"""This machine: processor, cores, memory and disk. Its accelerators: ``bindbench.accelerators``."""
 
 import os
+import platform
+import re
 import shutil
 from pathlib import Path
 
+CPUS = Path("/proc/cpuinfo")
 CGROUP_LIMITS = (
     Path("/sys/fs/cgroup/memory.max"),  # version 2
     Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),  # version 1
@@ -15,6 +18,13 @@ def cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def processor() -> str:
+    """Return the name of the processor, or its kind where the system does not say."""
+    if CPUS.is_file() and (found := re.search(r"^model name\s*:\s*(.+)$", CPUS.read_text(), re.M)):
+        return found[1]
+    return platform.processor() or platform.machine()
 
 
 def memory() -> int | None:

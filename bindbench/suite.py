@@ -75,6 +75,9 @@ class Profile(Strict):
     generator: RoleSettings
     detector: RoleSettings
     judge: RoleSettings
+    second_judge: RoleSettings | None = Field(
+        None, description="is asked the same as the judge, for their agreement; decides nothing"
+    )
     scorers: tuple[RoleSettings, ...]
     validation: ValidationSettings = ValidationSettings()
     survival: dict[str, Bounds] = Field(

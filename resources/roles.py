@@ -50,6 +50,10 @@ class JudgeResource(RoleResource):
     """Answers closed questions about an image."""
 
 
+class SecondJudgeResource(RoleResource):
+    """Answers the same questions as the judge, for their agreement."""
+
+
 class ScorersResource(ConfigurableResource):
     """The models that are evaluated."""
 

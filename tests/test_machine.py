@@ -1,4 +1,5 @@
 import os
+import platform
 import shutil
 from pathlib import Path
 
@@ -7,6 +8,16 @@ from bindbench import machine
 
 def test_cores_are_those_that_this_process_may_use():
     assert 1 <= machine.cores() <= (os.cpu_count() or 1)
+
+
+def test_the_processor_is_named(tmp_path, monkeypatch):
+    assert machine.processor()
+    file = tmp_path / "cpuinfo"
+    file.write_text("processor\t: 0\nmodel name\t: Fast CPU @ 3 GHz\nmodel name\t: another\n")
+    monkeypatch.setattr(machine, "CPUS", file)
+    assert machine.processor() == "Fast CPU @ 3 GHz"
+    file.write_text("Hardware\t: unknown\n")
+    assert machine.processor() == (platform.processor() or platform.machine())
 
 
 def test_memory_is_the_smaller_of_the_machine_and_its_limit(tmp_path, monkeypatch):

@@ -68,7 +68,7 @@ def print_diagnosis(found: Diagnosis, suite: str, console: Console) -> None:
     console.print()
     console.print(to_table(models_grid(found.models, suite)))
     console.print()
-    console.print(to_table(costs_grid(found)))
+    console.print(to_table(costs_grid(found.costs, found.workers)))
     console.print()
     for note in found.notes:
         say(f"Note: {note}")
@@ -97,15 +97,14 @@ def models_grid(models: Sequence[ModelState], suite: str) -> Grid:
     return Grid(f"Models of suite {suite}", headers, tuple(lines), names=3, note=note)
 
 
-def costs_grid(found: Diagnosis) -> Grid:
+def costs_grid(costs: Sequence[Cost], workers: int) -> Grid:
     """Return what each stage of a run from nothing takes, and the sum of what is known."""
     lines = [
-        (_stage(cost), _time(cost.seconds), _size(cost.bytes), _source(cost))
-        for cost in found.costs
+        (_stage(cost), _time(cost.seconds), _size(cost.bytes), _source(cost)) for cost in costs
     ]
-    lines.append(("all", *_total(found.costs), ""))
-    note = f"From nothing with {found.workers} workers, by what earlier builds in the store took."
-    if hosts := {host for cost in found.costs for host in cost.hosts} - {socket.gethostname()}:
+    lines.append(("all", *_total(costs), ""))
+    note = f"From nothing with {workers} workers, by what earlier builds in the store took."
+    if hosts := {host for cost in costs for host in cost.hosts} - {socket.gethostname()}:
         note += f" Partly measured on {', '.join(sorted(hosts))}."
     return Grid("Cost of a run", ("Stage", "Time", "Disk", "Measured"), tuple(lines), 1, note)
 

@@ -34,12 +34,27 @@ def run(
     store: Annotated[str | None, typer.Option(help="Where artifacts are kept.")] = None,
     workers: Annotated[int | None, typer.Option(help="Worker processes.")] = None,
     repair: Annotated[bool, typer.Option(help="Recompute damaged shards.")] = False,
+    pilot: Annotated[
+        bool, typer.Option("--pilot", help="Build 50 concepts, and project the whole suite.")
+    ] = False,
+    gpu_price: Annotated[
+        float | None, typer.Option(min=0, help="With --pilot: the price of a GPU for an hour.")
+    ] = None,
 ) -> None:
     """Build a suite: benchmarks, scores, leaderboard and report."""
     from bindbench.cli.pipeline import Overrides, run_suite
 
     overrides = Overrides(tuple(benchmark or ()), concepts, seed, name)
-    if not run_suite(suite, overrides, store, workers, repair, Console()):
+    how = (store, workers, repair)
+    if pilot:
+        from bindbench.cli.pilot import run_pilot
+
+        good = run_pilot(suite, overrides, *how, gpu_price, Console())
+    elif gpu_price is not None:
+        raise UserError("--gpu-price is for --pilot: give both, or leave it out.")
+    else:
+        good = run_suite(suite, overrides, *how, Console())
+    if not good:
         raise typer.Exit(1)
 
 

@@ -38,7 +38,7 @@ class Overrides:
     """What the command line changes in a suite."""
 
     benchmarks: tuple[str, ...] = ()
-    concepts: int | None = None
+    concepts: int | dict[str, int] | None = None
     seed: int | None = None
     name: str | None = None
 
@@ -57,11 +57,23 @@ class Overrides:
         return {**fields, **changes, "name": name}
 
 
+def changed_suite(source: str, overrides: Overrides) -> Suite:
+    """Return the suite with its changes; nothing is written."""
+    load_suite(source, project_folder() / "suites")
+    return resolve_suite(overrides.apply(suite_fields(_file_of(source))), source)
+
+
+def _file_of(source: str) -> Path:
+    if source.endswith((".yaml", ".yml")):
+        return Path(source)
+    return project_folder() / f"suites/{source}.yaml"
+
+
 def prepare(source: str, overrides: Overrides) -> Suite:
     """Validate the suite with its changes and write it to a suite file of its own."""
     folder = project_folder()
     suite = load_suite(source, folder / "suites")
-    path = Path(source) if source.endswith((".yaml", ".yml")) else folder / f"suites/{source}.yaml"
+    path = _file_of(source)
     fields = suite_fields(path)
     changed = overrides.apply(fields)
     if changed != fields:

@@ -29,7 +29,7 @@ def load_pipelines(source: DiffusersSource, options: DiffusersOptions) -> list[A
         UserError: a device is not here, or a part is lacking, damaged, of another architecture
             than the configuration says, or too large.
     """
-    devices = options.devices or (options.device,)
+    devices = options.devices or [options.device]
     for device in devices:
         if device != "auto" and not is_here(device):
             raise UserError(

@@ -250,6 +250,11 @@ def _check_devices(spelled: str, options: DiffusersOptions) -> None:
     """Refuse options of devices that exclude each other, and quantisation without its package."""
     if "auto" in options.devices:
         raise UserError(f"{spelled}: devices holds auto: name devices such as cuda:0 and cuda:1.")
+    if options.quantisation and options.device == "cpu":
+        raise UserError(
+            f"{spelled}: quantisation {options.quantisation} needs a GPU, and device is cpu: name "
+            "one such as cuda, or leave the option out."
+        )
     if options.cpu_offload and options.device in ("cpu", "auto"):
         raise UserError(
             f"{spelled}: cpu_offload {options.cpu_offload} needs an accelerator, and device is "

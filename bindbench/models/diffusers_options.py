@@ -63,8 +63,8 @@ class DiffusersOptions(Strict):
         str, Field(description="cpu, cuda, cuda:1, ...; auto spreads the parts over what there is")
     ] = "cpu"
     devices: Annotated[
-        tuple[str, ...], Field(description="in place of device: a whole pipeline on each of these")
-    ] = ()
+        list[str], Field(description="in place of device: a whole pipeline on each of these")
+    ] = Field(default_factory=list)
     cpu_offload: Annotated[
         Literal["", "model", "sequential"],
         Field(description="keep the weights in the host's memory, and bring parts to the device"),

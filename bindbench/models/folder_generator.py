@@ -54,8 +54,9 @@ class Record:
 class PictureFolder:
     """The pictures that a name stands for."""
 
-    name: str  # for messages
+    path: str
     table: Path
+    state: tuple[int, int]  # of the table: its size and when it was changed
     records: tuple[Record, ...]
 
 
@@ -73,6 +74,7 @@ def open_folder(path: str) -> PictureFolder:
             f"{name}: {folder} holds no {' or '.join(TABLES)}: put one beside the pictures, with "
             "file_name and concept_id or caption in each row."
         )
+    state = _state(table)
     records: list[Record] = []
     taken: dict[tuple[bool, str, Track], int] = {}
     for line, row in _rows(table):
@@ -87,7 +89,7 @@ def open_folder(path: str) -> PictureFolder:
         records.append(record)
     if not records:
         raise UserError(f"{table} has no rows: write one for each picture.")
-    return PictureFolder(name, table, tuple(records))
+    return PictureFolder(path, table, state, tuple(records))
 
 
 def identity_of(folder: PictureFolder) -> dict[str, str]:
@@ -101,6 +103,12 @@ class FolderGenerator:
     def __init__(self, folder: PictureFolder, longest_side: int) -> None:
         self._folder, self._longest_side = folder, longest_side
         self._records = {key: record for record in folder.records for key in record.found_by()}
+
+    def fresh(self) -> "FolderGenerator":
+        """Return the same with the table as it is now: pictures are added while a process lives."""
+        if self._folder.table.is_file() and _state(self._folder.table) == self._folder.state:
+            return self
+        return FolderGenerator(open_folder(self._folder.path), self._longest_side)
 
     def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
         """Return one picture for each request.
@@ -163,6 +171,11 @@ def read_picture(file: Path, longest_side: int) -> Image:
     if max(picture.size) > longest_side:
         picture.thumbnail((longest_side, longest_side), PILImage.Resampling.LANCZOS)
     return np.asarray(picture)
+
+
+def _state(table: Path) -> tuple[int, int]:
+    found = table.stat()
+    return found.st_size, found.st_mtime_ns
 
 
 def _rows(table: Path) -> Iterator[tuple[int, dict[str, Any]]]:

@@ -9,6 +9,7 @@ from itertools import groupby
 from typing import Any
 
 import torch
+from PIL import Image as PILImage
 from transformers import AutoModelForZeroShotObjectDetection
 
 from bindbench.errors import UserError
@@ -112,7 +113,7 @@ class BoxFinder:
         self, queries: Sequence[Query], text: Callable[[str], str | list[str]], **how: Any
     ) -> tuple[Any, Any, list[tuple[int, int]]]:
         inputs = self._processor(
-            images=[image for image, _ in queries],
+            images=[PILImage.fromarray(image) for image, _ in queries],
             text=[text(noun) for _, noun in queries],
             return_tensors="pt",
             **how,

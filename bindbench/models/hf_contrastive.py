@@ -10,6 +10,7 @@ from torch import Tensor
 from transformers import AutoModel
 
 from bindbench.models.base import Image
+from bindbench.models.halving import Halving
 from bindbench.models.hf_loading import Checkpoint
 from bindbench.models.hf_names import HfSource
 from bindbench.models.hf_options import HfOptions
@@ -17,6 +18,7 @@ from bindbench.scoring.contrastive import ContrastiveScorer
 
 TEXT_BATCH = 256
 IMAGE_BATCH = 64
+REMEDY = "set dtype to bfloat16, or use a device with more memory"
 
 
 def load_contrastive(source: HfSource, options: HfOptions) -> ContrastiveScorer:
@@ -25,7 +27,7 @@ def load_contrastive(source: HfSource, options: HfOptions) -> ContrastiveScorer:
     Raises:
         UserError: the checkpoint lacks a part or is damaged, or it does not fit.
     """
-    return ContrastiveScorer(HfEncoders(Checkpoint(source, options)))
+    return ContrastiveScorer(HfEncoders(Checkpoint(source, options, REMEDY)))
 
 
 class HfEncoders:
@@ -34,6 +36,7 @@ class HfEncoders:
     def __init__(self, checkpoint: Checkpoint) -> None:
         options = checkpoint.options
         self.name, self.dtype = checkpoint.source.name, options.dtype
+        self._halving = Halving(self.name, REMEDY)
         self._processor = checkpoint.processor()
         self._model = checkpoint.model(
             AutoModel, getattr(torch, options.dtype), device_map={"": options.device}
@@ -45,47 +48,40 @@ class HfEncoders:
 
     def encode_images(self, images: Sequence[Image]) -> np.ndarray:
         """Return embeddings of length 1, float32 (images, D)."""
-        rows = []
-        for start in range(0, len(images), IMAGE_BATCH):
-            part = [PILImage.fromarray(image) for image in images[start : start + IMAGE_BATCH]]
-            inputs = self._processor(images=part, return_tensors="pt")
-            rows.append(self._features(self._model.get_image_features, inputs))
-        return np.concatenate(rows)
+        return np.stack(self._halving.map(self._images, images, IMAGE_BATCH))
 
     def encode_texts(self, texts: Sequence[str]) -> np.ndarray:
         """Return embeddings of length 1, float32 (texts, D).
 
         SigLIP and SigLIP 2 were trained on lower-case text, padded to its full length with tokens
         that they read; their tokenizers don't pad unasked, and those of the published SigLIP 2
-        checkpoints of type siglip, which are Gemma's, don't lower text.
-        CLIP reads nothing behind a text's end, so that its texts are padded as little as possible,
-        those of about the same length together.
+        checkpoints of type siglip, which are Gemma's, don't lower text. CLIP reads nothing behind
+        a text's end, so that its texts are padded as little as possible, those of about the same
+        length together.
         """
-        if self._full_length:
-            order = list(range(len(texts)))
-            texts, padding = [text.lower() for text in texts], "max_length"
-        else:
-            order = sorted(range(len(texts)), key=lambda i: len(texts[i]))
-            padding = "longest"
-        out: np.ndarray | None = None
-        for start in range(0, len(order), TEXT_BATCH):
-            part = order[start : start + TEXT_BATCH]
-            inputs = self._processor.tokenizer(
-                [texts[i] for i in part],
-                padding=padding,
-                truncation=True,
-                max_length=self._length,
-                return_tensors="pt",
-            )
-            rows = self._features(self._model.get_text_features, inputs)
-            if out is None:
-                out = np.empty((len(texts), rows.shape[1]), np.float32)
-            out[part] = rows
-        assert out is not None
+        order = sorted(range(len(texts)), key=lambda i: len(texts[i]))
+        rows = self._halving.map(self._texts, [texts[i] for i in order], TEXT_BATCH)
+        out = np.empty((len(texts), len(rows[0])), np.float32)
+        out[order] = rows
         return out
 
+    def _images(self, images: Sequence[Image]) -> list[np.ndarray]:
+        pictures = [PILImage.fromarray(image) for image in images]
+        inputs = self._processor(images=pictures, return_tensors="pt")
+        return self._features(self._model.get_image_features, inputs)
+
+    def _texts(self, texts: Sequence[str]) -> list[np.ndarray]:
+        inputs = self._processor.tokenizer(
+            [text.lower() for text in texts] if self._full_length else list(texts),
+            padding="max_length" if self._full_length else "longest",
+            truncation=True,
+            max_length=self._length,
+            return_tensors="pt",
+        )
+        return self._features(self._model.get_text_features, inputs)
+
     @torch.inference_mode()
-    def _features(self, encode: Any, inputs: Any) -> np.ndarray:
+    def _features(self, encode: Any, inputs: Any) -> list[np.ndarray]:
         dtype = self._model.dtype
         placed = {
             key: value.to(self._model.device, dtype if value.is_floating_point() else value.dtype)
@@ -93,4 +89,4 @@ class HfEncoders:
         }
         found = encode(**placed)
         rows = (found if isinstance(found, Tensor) else found.pooler_output).float()
-        return (rows / rows.norm(dim=-1, keepdim=True)).cpu().numpy()
+        return list((rows / rows.norm(dim=-1, keepdim=True)).cpu().numpy())

@@ -1,6 +1,6 @@
 """Contrastive scorers of the open_clip library: its own models, checkpoints, and nano models."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from torch import Tensor
 
 from bindbench.errors import UserError
 from bindbench.models.base import Image
+from bindbench.models.halving import Halving
 from bindbench.models.open_clip_names import Source
 from bindbench.models.open_clip_text import needed_lengths, text_features
 from bindbench.scoring.contrastive import ContrastiveScorer
@@ -18,6 +19,7 @@ from bindbench.scoring.contrastive import ContrastiveScorer
 PRECISIONS = {"float32": "fp32", "float16": "fp16", "bfloat16": "bf16"}
 TEXT_BATCH = 256
 IMAGE_BATCH = 64
+REMEDY = "set dtype to bfloat16, or use a device with more memory"
 
 
 class OpenClipEncoders:
@@ -27,20 +29,14 @@ class OpenClipEncoders:
         self.name, self.dtype = name, dtype
         self._model, self._preprocess, self._tokenizer = model, preprocess, tokenizer
         self._device = next(model.parameters()).device
+        self._halving = Halving(name, REMEDY)
         # The bias of SigLIP models is left out: it is the same for every caption.
         self.scale = float(model.logit_scale.detach().float().exp())
 
-    @torch.inference_mode()
     def encode_images(self, images: Sequence[Image]) -> np.ndarray:
         """Return embeddings of length 1, float32 (images, D)."""
-        rows = []
-        for part in _batches(range(len(images)), IMAGE_BATCH):
-            pixels = [self._preprocess(PILImage.fromarray(images[i])) for i in part]
-            batch = torch.stack(pixels).to(self._device, getattr(torch, self.dtype))
-            rows.append(self._model.encode_image(batch, normalize=True).float().cpu())
-        return torch.cat(rows).numpy()
+        return np.stack(self._halving.map(self._images, images, IMAGE_BATCH))
 
-    @torch.inference_mode()
     def encode_texts(self, texts: Sequence[str]) -> np.ndarray:
         """Return embeddings of length 1, float32 (texts, D).
 
@@ -48,19 +44,21 @@ class OpenClipEncoders:
         """
         tokens: Tensor = self._tokenizer(list(texts))
         order = needed_lengths(self._model, tokens).argsort(stable=True)
-        out: np.ndarray | None = None
-        for part in _batches(order, TEXT_BATCH):
-            rows = text_features(self._model, tokens[part].to(self._device)).float().cpu().numpy()
-            if out is None:
-                out = np.empty((len(texts), rows.shape[1]), np.float32)
-            out[part.numpy()] = rows
-        assert out is not None
+        rows = self._halving.map(self._texts, list(tokens[order]), TEXT_BATCH)
+        out = np.empty((len(texts), len(rows[0])), np.float32)
+        out[order.numpy()] = rows
         return out
 
+    @torch.inference_mode()
+    def _images(self, images: Sequence[Image]) -> list[np.ndarray]:
+        pixels = [self._preprocess(PILImage.fromarray(image)) for image in images]
+        batch = torch.stack(pixels).to(self._device, getattr(torch, self.dtype))
+        return list(self._model.encode_image(batch, normalize=True).float().cpu().numpy())
 
-def _batches(items: Any, size: int) -> Iterator[Any]:
-    for start in range(0, len(items), size):
-        yield items[start : start + size]
+    @torch.inference_mode()
+    def _texts(self, tokens: Sequence[Tensor]) -> list[np.ndarray]:
+        batch = torch.stack(list(tokens)).to(self._device)
+        return list(text_features(self._model, batch).float().cpu().numpy())
 
 
 def load_open_clip(name: str, source: Source, dtype: str, device: str) -> ContrastiveScorer:

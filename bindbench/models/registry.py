@@ -93,6 +93,7 @@ class Family:
     library: str = ""  # the package that runs it, as it is imported
     named: str = ""  # what a name may be where ``models`` does not list them all
     known: Callable[[], Sequence[str]] = lambda: ()  # names among these; may load the library
+    measures: bool = False  # of judges: they look at the masks of detections
 
 
 class ContrastiveOptions(Strict):
@@ -581,6 +582,7 @@ FAMILIES: dict[tuple[Role, str], Family] = {
             _check_trained,
             weights=lambda name, options: shipped("validator"),
             summary="colors by the same network, relations from boxes and masks",
+            measures=True,
             library="torch",
         ),
         Family(
@@ -745,6 +747,13 @@ def processes(role: Role, settings: RoleSettings, workers: int) -> int:
     return 1 if family.lone(options) else workers
 
 
+def accelerators_of(role: Role, settings: RoleSettings) -> tuple[str, ...]:
+    """Return the accelerators that a model is held on, as its options name them."""
+    _, _, options = named(role, settings)
+    devices = getattr(options, "devices", ()) or (getattr(options, "device", "cpu"),)
+    return tuple(device for device in devices if device != "cpu")
+
+
 def load(role: Role, settings: RoleSettings, sources: VocabularySources) -> Any:
     """Return the loaded model for one shard; a process loads each one once.
 
@@ -760,15 +769,18 @@ def load(role: Role, settings: RoleSettings, sources: VocabularySources) -> Any:
     return model.fresh() if hasattr(model, "fresh") else model
 
 
-_lone: list[tuple[str, ...]] = []  # the key of the lone model that this process holds
+_lone: list[tuple[str, ...]] = []  # the keys of the lone models that this process holds
+_TOGETHER = {"detector", "judge"}  # roles of one stage, in turns for each of its shards
 
 
 def _make_room(key: tuple[str, ...]) -> None:
     """Forget the models of this process before another one fills an accelerator."""
-    if _lone != [key]:
+    others = [held for held in _lone if held != key]
+    if any({held[0], key[0]} != _TOGETHER for held in others):
         _load.cache_clear()
         gc.collect()
-        _lone[:] = [key]
+        others = []
+    _lone[:] = [*others, key]
 
 
 @functools.lru_cache(maxsize=8)

@@ -83,7 +83,8 @@ class Sam2Masks:
     def _masks(self, items: Sequence[tuple[Image, np.ndarray]]) -> list[np.ndarray]:
         half = self._dtype != torch.float32
         with torch.inference_mode(), torch.autocast(self._device, self._dtype, enabled=half):
-            self._predictor.set_image_batch([image for image, _ in items])
+            # Copies, since decoded images can't be written, of which torch warns.
+            self._predictor.set_image_batch([image.copy() for image, _ in items])
             found, _, _ = self._predictor.predict_batch(
                 box_batch=[boxes for _, boxes in items], multimask_output=False
             )

@@ -16,21 +16,23 @@ from bindbench.pipeline import (
     leaderboard,
     model_scores,
     report,
+    second_opinion,
     validated,
     vocabularies,
 )
 from bindbench.pipeline import concept_set as concepts
 from bindbench.pipeline.base import UNPARTITIONED
-from bindbench.pipeline.spine import BENCHMARK_STAGES
+from bindbench.pipeline.spine import benchmark_stages
 from bindbench.storage.store import Artifact
 from bindbench.storage.timings import Timing
 from bindbench.suite import RoleSettings, Suite
 
 # The models that decide how long a stage takes, as its manifest names them.
-ROLES: dict[str, tuple[Role, ...]] = {
+ROLES: dict[str, tuple[str, ...]] = {
     captions.NAME: ("writer",),
     images.NAME: ("generator",),
     validated.NAME: ("detector", "judge"),
+    second_opinion.NAME: ("second_judge",),
     model_scores.NAME: ("scorer",),
 }
 _SUMMARY = (leaderboard.NAME, report.NAME)
@@ -47,6 +49,8 @@ class Work:
     size: int
     models: Mapping[str, Mapping[str, Any]]  # role -> what its speed depends on
     model: str = ""  # of scores
+    accelerators: tuple[str, ...] = ()  # that its models are held on
+    lone: bool = False  # whether one process does it, whatever the number of workers
 
 
 @dataclass(frozen=True)
@@ -54,6 +58,7 @@ class Rate:
     """What one unit of work takes, from all builds of a partition."""
 
     seconds: float  # of one worker
+    startup: float  # seconds before the first unit, whatever their number
     bytes: float
     size: int  # how many units it was measured on
     hosts: tuple[str, ...]
@@ -71,6 +76,7 @@ class Cost:
     partitions: int
     unmeasured: tuple[str, ...]  # partitions without a measurement
     hosts: tuple[str, ...]  # that measured it
+    accelerators: tuple[str, ...] = ()  # that it keeps, as the models' options name them
 
 
 def suite_costs(suite: Suite, builds: Iterable[Timing], workers: int) -> list[Cost]:
@@ -95,28 +101,36 @@ def suite_costs(suite: Suite, builds: Iterable[Timing], workers: int) -> list[Co
 def works(suite: Suite) -> Iterator[Work]:
     """Yield every partition that a run of a suite builds, in its order."""
     profile = suite.profile
-    roles = {role: getattr(profile, role) for role in ("writer", "generator", "detector", "judge")}
     yield Work(vocabularies.NAME, UNPARTITIONED, 1, {})
     for key in suite.benchmarks:
-        for stage in (module.NAME for module in BENCHMARK_STAGES):
-            models = {role: _timed(role, roles[role]) for role in ROLES.get(stage, ())}
-            yield Work(stage, key, suite.concepts[key], models)
+        for stage in (module.NAME for module in benchmark_stages(suite)):
+            roles = {role: getattr(profile, role) for role in ROLES.get(stage, ())}
+            yield Work(stage, key, suite.concepts[key], **_models(roles))
         for scorer in profile.scorers:
             cell = model_scores.partition(key, ModelName.parse(scorer.model).slug)
-            models = {"scorer": _timed("scorer", scorer)}
-            yield Work(model_scores.NAME, cell, suite.concepts[key], models, scorer.model)
+            models = _models({"scorer": scorer})
+            yield Work(model_scores.NAME, cell, suite.concepts[key], model=scorer.model, **models)
     for stage in _SUMMARY:
         yield Work(stage, UNPARTITIONED, len(suite.benchmarks) * len(profile.scorers), {})
 
 
-def _timed(role: str, settings: RoleSettings) -> dict[str, Any]:
-    """Return what a model's speed depends on; no weights are looked at."""
-    try:
-        name, _, options = registry.named(cast(Role, role), settings)
-    except UserError:  # nothing was ever measured of a model that can't be
-        return {}
-    values = (str(name), options.model_dump(mode="json"), settings.batch_size)
-    return dict(zip(_TIMED, values, strict=True))
+def _models(roles: Mapping[str, RoleSettings]) -> dict[str, Any]:
+    """Return what the models of some work say of it, as its fields; no weights are looked at."""
+    timed: dict[str, dict[str, Any]] = {}
+    accelerators: dict[str, None] = {}
+    lone = False
+    for name, settings in roles.items():
+        role = cast(Role, name.removeprefix("second_"))
+        try:
+            model, _, options = registry.named(role, settings)
+        except UserError:  # nothing was ever measured of a model that can't be
+            timed[name] = {}
+            continue
+        values = (str(model), options.model_dump(mode="json"), settings.batch_size)
+        timed[name] = dict(zip(_TIMED, values, strict=True))
+        accelerators |= dict.fromkeys(registry.accelerators_of(role, settings))
+        lone = lone or registry.processes(role, settings, 2) == 1
+    return {"models": timed, "accelerators": tuple(accelerators), "lone": lone}
 
 
 def rate(work: Work, builds: Sequence[Timing]) -> Rate | None:
@@ -129,7 +143,8 @@ def rate(work: Work, builds: Sequence[Timing]) -> Rate | None:
     if not total:
         return None
     return Rate(
-        seconds=sum(b.seconds * b.lanes for b, _ in sizes) / total,
+        seconds=sum((b.seconds - b.startup) * b.lanes for b, _ in sizes) / total,
+        startup=sum(b.startup for b, _ in sizes) / len(sizes),
         bytes=sum(_bytes(b.artifact) for b, _ in sizes) / sum(size for _, size in sizes),
         size=round(total),
         hosts=tuple(sorted({b.host for b, _ in sizes})),
@@ -175,7 +190,8 @@ def _cost(
 ) -> Cost:
     measured = [(work, found) for work, found in parts if found]
     seconds = sum(
-        found.seconds * work.size / _lanes(work, suite, workers) for work, found in measured
+        found.startup + found.seconds * work.size / _lanes(work, suite, workers)
+        for work, found in measured
     )
     return Cost(
         stage,
@@ -186,11 +202,12 @@ def _cost(
         partitions=len(parts),
         unmeasured=tuple(work.partition for work, found in parts if not found),
         hosts=tuple(sorted({host for _, found in measured for host in found.hosts})),
+        accelerators=parts[0][0].accelerators,
     )
 
 
 def _lanes(work: Work, suite: Suite, workers: int) -> int:
     """Return how many shards of this work are computed at the same time."""
-    if work.stage in _WHOLE:
+    if work.lone or work.stage in _WHOLE:
         return 1
     return min(workers, math.ceil(work.size / suite.profile.shard_size))

@@ -123,13 +123,17 @@ def template_of(row: dict[str, Any]) -> Template:
 
 
 def geometry(row: dict[str, Any], order: list[int]) -> tuple[np.ndarray, np.ndarray]:
-    """Return each object's centre (N, 2) and mask area (N,), as fractions of the image."""
-    matched = [row["matched"][i] for i in order]
-    boxes = np.array([row["boxes"][j] for j in matched], dtype=np.float64)
+    """Return each object's centre (N, 2) and mask area (N,), as fractions of the image.
+
+    A pair that shows as two instances is the two together.
+    """
+    names = np.array(row["names"])
+    own = [np.flatnonzero(names == row["objects"][i]) for i in order]
+    boxes, areas = np.array(row["boxes"], dtype=np.float64), np.array(row["areas"], np.float64)
+    around = np.array([[*boxes[k, :2].min(0), *boxes[k, 2:].max(0)] for k in own])
     size = np.array([row["width"], row["height"]], dtype=np.float64)
-    centers = (boxes[:, :2] + boxes[:, 2:]) / 2 / size
-    areas = np.array([row["areas"][j] for j in matched], dtype=np.float64) / size.prod()
-    return centers, areas
+    centers = (around[:, :2] + around[:, 2:]) / 2 / size
+    return centers, np.array([areas[k].sum() for k in own]) / size.prod()
 
 
 def build(context: Context, key: str) -> Artifact:

@@ -5,9 +5,16 @@ from bindbench.errors import UserError
 from bindbench.models import registry
 from bindbench.models.registry import ModelName, Role
 from bindbench.pipeline.base import suite_lexicon
-from bindbench.suite import Suite
+from bindbench.pipeline.second_opinion import second_judge
+from bindbench.suite import Profile, RoleSettings, Suite
 
 ROLES: tuple[Role, ...] = ("writer", "generator", "detector", "judge")  # but the scorers
+
+
+def models_of(profile: Profile) -> list[tuple[Role, RoleSettings]]:
+    """Return the models of a profile with their roles, but the scorers."""
+    models: list[tuple[Role, RoleSettings]] = [(role, getattr(profile, role)) for role in ROLES]
+    return [*models, ("judge", profile.second_judge)] if profile.second_judge else models
 
 
 def check_suite(suite: Suite) -> None:
@@ -15,8 +22,11 @@ def check_suite(suite: Suite) -> None:
 
     Every role's model is looked up, and every benchmark's space is counted.
     """
-    for role in ROLES:
-        registry.resolve(role, getattr(suite.profile, role))
+    for role, settings in models_of(suite.profile):
+        name, family, options = registry.resolve(role, settings)
+        family.ready(name, options)
+    if suite.profile.second_judge:
+        second_judge(suite)
     check_words(suite)
     for settings in suite.profile.scorers:
         name, family, options = registry.resolve("scorer", settings)
@@ -29,8 +39,8 @@ def check_words(suite: Suite) -> None:
     """Raise a UserError for a vocabulary that a model of the suite does not know."""
     lexicon = suite_lexicon(suite)
     tasks = list(dict.fromkeys(benchmark.task for benchmark in suite.resolved_benchmarks))
-    for role in ROLES:
-        _, family, _ = registry.named(role, getattr(suite.profile, role))
+    for role, settings in models_of(suite.profile):
+        _, family, _ = registry.named(role, settings)
         family.words(lexicon, tasks)
 
 

@@ -10,7 +10,7 @@ from bindbench.errors import UserError
 from bindbench.models import registry
 from bindbench.models.availability import NO_WEIGHTS, Weights, offline
 from bindbench.models.registry import Family, ModelName, Role
-from bindbench.pipeline.preflight import ROLES
+from bindbench.pipeline.preflight import models_of
 from bindbench.reporting.numbers import gigabytes
 from bindbench.suite import RoleSettings, Suite
 
@@ -57,8 +57,7 @@ def _reason(error: Exception) -> str:
 
 def settings_of(suite: Suite) -> Iterator[tuple[Role, RoleSettings]]:
     """Yield the models of a suite with their roles."""
-    for role in ROLES:
-        yield role, getattr(suite.profile, role)
+    yield from models_of(suite.profile)
     for scorer in suite.profile.scorers:
         yield "scorer", scorer
 

@@ -1,6 +1,7 @@
 """The stages in their order: a whole benchmark, a model's scores and the summary, as functions."""
 
 from collections.abc import Callable, Sequence
+from types import ModuleType
 from typing import Any
 
 from bindbench.pipeline import (
@@ -13,11 +14,13 @@ from bindbench.pipeline import (
     negatives,
     paired_set,
     report,
+    second_opinion,
     validated,
     vocabularies,
 )
 from bindbench.pipeline.base import Context
 from bindbench.storage.store import Artifact
+from bindbench.suite import Suite
 
 BENCHMARK_STAGES = (
     concept_set,
@@ -30,6 +33,11 @@ BENCHMARK_STAGES = (
 )
 
 
+def benchmark_stages(suite: Suite) -> tuple[ModuleType, ...]:
+    """Return the stages of one benchmark, but the scores."""
+    return (*BENCHMARK_STAGES, second_opinion) if suite.profile.second_judge else BENCHMARK_STAGES
+
+
 def build_vocabulary(context: Context) -> list[Artifact]:
     """Build the table of words."""
     return [vocabularies.build(context)]
@@ -37,7 +45,7 @@ def build_vocabulary(context: Context) -> list[Artifact]:
 
 def build_benchmark(context: Context, key: str) -> list[Artifact]:
     """Build everything of a benchmark but the scores."""
-    return [stage.build(context, key) for stage in BENCHMARK_STAGES]
+    return [stage.build(context, key) for stage in benchmark_stages(context.suite)]
 
 
 def score_model(context: Context, key: str, slug: str) -> list[Artifact]:

@@ -1,5 +1,6 @@
 """The asset ``validated``: every image with each check's verdict; rejects keep their reason."""
 
+import functools
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,8 +10,9 @@ import pyarrow as pa
 
 from bindbench.concepts import Concept
 from bindbench.models import registry
-from bindbench.models.base import Answer, Detection, Image
+from bindbench.models.base import Detection, Image
 from bindbench.pipeline import captions, concept_set, images
+from bindbench.pipeline.asking import usage_summary
 from bindbench.pipeline.base import (
     Context,
     ShardInputs,
@@ -20,15 +22,15 @@ from bindbench.pipeline.base import (
     suite_lexicon,
     table,
 )
+from bindbench.pipeline.judging import Case, judged
 from bindbench.storage.store import Artifact
-from bindbench.suite import Suite
+from bindbench.suite import RoleSettings, Suite
 from bindbench.tasks import get_benchmark
 from bindbench.validation.background import background_verdict
-from bindbench.validation.labels import label_questions, label_verdict
-from bindbench.validation.presence import presence_verdict
+from bindbench.validation.presence import presence_verdict, whole_objects
 
 NAME = "validated"
-CODE_VERSION = "1"
+CODE_VERSION = "2"
 CHECKS = ("presence", "background", "label")
 SCHEMA = pa.schema(
     [
@@ -55,6 +57,7 @@ SCHEMA = pa.schema(
         ("background_share", pa.float32()),
         ("answers", strings()),
         ("answer_scores", pa.list_(pa.float32())),
+        ("answer_raw", strings()),  # what a server really said, else null
     ]
 )
 
@@ -67,7 +70,11 @@ class ValidateImages:
     key: str
 
     def __call__(self, task: ShardInputs) -> pa.Table:
-        """Return one row for each image."""
+        """Return one row for each image.
+
+        Raises:
+            Unfinished: a judge's server gave no answer for some images.
+        """
         scenes = {row["index"]: row["scene_id"] for row in task.rows(concept_set.NAME)}
         written = {(r["index"], r["track"]): r for r in task.rows(captions.NAME)}
         rows = [
@@ -75,9 +82,12 @@ class ValidateImages:
             for image in task.rows(images.NAME, ["index", "track", "image"])
         ]
         parts = batches(rows, self.suite.profile.detector.batch_size)
-        return table([row for part in parts for row in self._batch(part)], SCHEMA)
+        checked = [image for part in parts for image in self._detect(part)]
+        self._judge(checked)
+        return table([image.row for image in checked], SCHEMA)
 
-    def _batch(self, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    def _detect(self, rows: Sequence[dict[str, Any]]) -> list["_Checked"]:
+        """Make the checks that look at what is where."""
         vocabularies = self.suite.profile.vocabularies
         lexicon = suite_lexicon(self.suite)
         limits = self.suite.profile.validation
@@ -85,7 +95,7 @@ class ValidateImages:
         pixels = [images.decode_png(row["image"]["bytes"]) for row in rows]
         detector = registry.load("detector", self.suite.profile.detector, vocabularies)
         found = detector.detect(pixels, [concept.objects for concept in concepts])
-        out = []
+        out: list[_Checked] = []
         for row, concept, image, detections in zip(rows, concepts, pixels, found, strict=True):
             presence, matched = presence_verdict(
                 concept, detections, lexicon, limits.pair_instances
@@ -96,48 +106,43 @@ class ValidateImages:
                 background, share = background_verdict(
                     image, masks, limits.background_gray, limits.background_share
                 )
+            verdicts = {"presence": presence, "matched": matched}
+            verdicts |= {"background": background, "background_share": share}
             out.append(
-                _row(row, image, detections)
-                | {"presence": presence, "matched": matched}
-                | {"background": background, "background_share": share}
+                _Checked(_row(row, image, detections) | verdicts, concept, image, detections)
             )
-        self._judge(out, concepts, pixels, found)
         return out
 
-    def _judge(
-        self,
-        out: list[dict[str, Any]],
-        concepts: Sequence[Concept],
-        pixels: Sequence[Image],
-        found: Sequence[Sequence[Detection]],
-    ) -> None:
+    def _judge(self, images: Sequence["_Checked"]) -> None:
         """Ask about the images that passed so far, and settle their label verdict."""
+        profile = self.suite.profile
         reached = [
-            i
-            for i, row in enumerate(out)
-            if row["presence"] == "pass" and row["background"] in ("pass", "not_run")
+            image
+            for image in images
+            if image.row["presence"] == "pass" and image.row["background"] in ("pass", "not_run")
         ]
-        lexicon = suite_lexicon(self.suite)
-        judge = registry.load("judge", self.suite.profile.judge, self.suite.profile.vocabularies)
-        questions = [label_questions(concepts[i], lexicon) for i in reached]
-        matched = [[found[i][j] for j in out[i]["matched"]] for i in reached]
-        answers = [
-            answer
-            for part in batches(range(len(reached)), self.suite.profile.judge.batch_size)
-            for answer in judge.answer(
-                [pixels[reached[k]] for k in part],
-                [matched[k] for k in part],
-                [questions[k] for k in part],
+        cases = [
+            Case(
+                f"{image.row['concept_id']}/{image.row['track']}",
+                image.concept,
+                image.pixels,
+                whole_objects(image.concept, image.found),
             )
+            for image in reached
         ]
-        least = self.suite.profile.validation.label_score
-        for i, asked, given in zip(reached, questions, answers, strict=True):
-            verdict, reason = label_verdict(concepts[i], asked, given, least)
-            out[i] |= _answers(given) | {
-                "label": verdict,
-                "reason": reason,
-                "accepted": verdict == "pass",
-            }
+        verdicts = judged(cases, self.suite, profile.judge, profile.validation.label_score)
+        for image, verdict in zip(reached, verdicts, strict=True):
+            image.row |= verdict | {"accepted": verdict["label"] == "pass"}
+
+
+@dataclass
+class _Checked:
+    """An image on its way through the checks."""
+
+    row: dict[str, Any]
+    concept: Concept
+    pixels: Image
+    found: Sequence[Detection]
 
 
 def _row(row: dict[str, Any], image: Image, detections: Sequence[Detection]) -> dict[str, Any]:
@@ -157,13 +162,7 @@ def _row(row: dict[str, Any], image: Image, detections: Sequence[Detection]) -> 
         "areas": [int(d.mask.sum()) for d in detections],
         "answers": [],
         "answer_scores": [],
-    }
-
-
-def _answers(answers: Sequence[Answer]) -> dict[str, Any]:
-    return {
-        "answers": [answer.option for answer in answers],
-        "answer_scores": [max(answer.scores) for answer in answers],
+        "answer_raw": [],
     }
 
 
@@ -186,14 +185,16 @@ def build(context: Context, key: str) -> Artifact:
     }
     inputs = {n: context.current(n, key) for n in (concept_set.NAME, captions.NAME, images.NAME)}
     shards = aligned(settings, inputs)
+    context = context.holding("detector", profile.detector).holding("judge", profile.judge)
+    summary = functools.partial(summarize, judge=profile.judge)
     return context.build(
-        NAME, key, SCHEMA, settings, shards, ValidateImages(context.suite, key), summarize
+        NAME, key, SCHEMA, settings, shards, ValidateImages(context.suite, key), summary
     )
 
 
-def summarize(artifact: Artifact) -> dict[str, Any]:
-    """Count the verdicts of each check in each track."""
-    rows = artifact.read(["track", *CHECKS, "accepted"]).to_pylist()
+def summarize(artifact: Artifact, judge: RoleSettings) -> dict[str, Any]:
+    """Count the verdicts of each check in each track; of a server also what its answers took."""
+    rows = artifact.read(["track", *CHECKS, "accepted", "answer_raw"]).to_pylist()
     counts = {
         track: {
             c: dict(sorted(Counter(r[c] for r in rows if r["track"] == track).items()))
@@ -202,4 +203,5 @@ def summarize(artifact: Artifact) -> dict[str, Any]:
         | {"accepted": sum(r["accepted"] for r in rows if r["track"] == track)}
         for track in ("minimal", "contextual")
     }
-    return {"images": len(rows), **counts}
+    raws = (raw for row in rows for raw in row["answer_raw"])
+    return {"images": len(rows), **counts, **usage_summary("judge", judge, raws)}

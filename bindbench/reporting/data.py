@@ -56,8 +56,8 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     ),
     # true, false, undecided: shares of the family's candidates.
     "semantics_shares": ("benchmark", "family", "true", "false", "undecided"),
-    # One cue of the captions alone, taken at its most or its least; differs: items in which it tells
-    # any candidates apart; leak: it gives right captions away and was not meant to.
+    # One cue of the captions alone, taken at its most or its least. differs: items in which it
+    # tells any candidates apart; leak: it gives right captions away and was not meant to.
     "blind_audit": (
         *("benchmark", "track", "family", "mode", "cue", "direction", "n_items", "differs"),
         *("accuracy", "low", "high", "credit", "credit_low", "credit_high", "chance", "p_value"),

@@ -151,8 +151,7 @@ class _Build:
         if summarize is not None:
             summary = json.loads(json.dumps(summarize(artifact), allow_nan=False))
             artifact = replace(artifact, summary=summary)
-        computed, reused = self.tracker.computed, self.tracker.reused
-        facts = run_facts(started, self.engine.workers, computed, reused)
+        facts = run_facts(started, self.engine.workers, self.tracker)
         self._write(artifact.run_path, json.dumps(facts, indent=1).encode())
         self._write(artifact.manifest_path, artifact.to_json())  # last: it says "finished"
         return artifact

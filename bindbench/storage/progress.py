@@ -28,6 +28,7 @@ class Tracker:
     def __init__(self, total: int, callback: Progress | None):
         self.computed = 0
         self.reused = 0
+        self.first_seconds: float | None = None  # until the first shard was computed
         self._total = total
         self._callback = callback
         self._started = time.monotonic()
@@ -44,6 +45,8 @@ class Tracker:
     def add_computed(self) -> None:
         """Count a shard that was computed."""
         self.computed += 1
+        if self.first_seconds is None:
+            self.first_seconds = time.monotonic() - self._started
         self._tell()
 
     def _tell(self) -> None:

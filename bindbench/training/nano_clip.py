@@ -34,6 +34,7 @@ from bindbench.training.nano_clip_model import (
     write_folder,
 )
 from bindbench.training.nano_clip_text import Teller
+from bindbench.training.nano_clip_words import Words, text_and_words
 from bindbench.training.validator_data import (
     TRAINING,
     VALIDATION,
@@ -52,8 +53,9 @@ TRUNK_RATE, POOL_RATE, NAMING_RATE, RATE = 5e-3, 1e-3, 1.5e-3, 1e-3
 EMPTY_WEIGHT = 0.15  # of empty cells
 CELL_WEIGHT = 0.5  # of naming cells beside naming objects
 PAIRS_WEIGHT = 1.0  # of naming whole images
-OBJECTS_WEIGHT = 1.0  # of naming objects by noun and color at once
+BOUND_WEIGHT = 2.0  # of naming objects by noun and color at once
 CODE_SEED, CODE_SCALE = 7, 20.0
+SHORT = 8, 6  # widths of the vectors of a noun and a color that are bound
 LARGEST_SCALE = 100.0
 TEXT_GROUPS = 3  # that captions are sorted into by length, to spare padding
 # Share of objects that are recolored, and to how many colors in a batch.
@@ -216,43 +218,49 @@ def objects_of(cells: Tensor, targets: Targets) -> Tensor:
 class Codes:
     """Fixed embeddings of every noun, and of every noun with every color, to learn at first.
 
-    The code of a pair is the sum of the noun's, the color's and the pair's own signs, and the last
-    is the product of a second noun's and color's: so what is bound counts beside what is there, and
-    pairs that are never seen have codes of the same make.
+    The code of a pair has three parts: the noun's, the color's, and one that binds the two, the
+    outer product of a short vector of the noun and one of the color. Short, because then what a
+    few colors teach of a noun holds for the others, and pairs that are never seen are bound too.
     """
 
     def __init__(self, plan: NanoPlan) -> None:
         rng = np.random.default_rng(CODE_SEED)
 
-        def signs(count: int) -> np.ndarray:
-            return rng.choice([-1.0, 1.0], (count, 1, EMBEDDING))
+        def vectors(count: int, width: int) -> np.ndarray:
+            rows = rng.normal(size=(count, width))
+            return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
         nouns, colors = len(plan.nouns), len(plan.colors)
-        noun, bound_noun = signs(nouns), signs(nouns)
-        color, bound_color = (
-            np.concatenate([np.zeros((1, 1, EMBEDDING)), signs(colors)]).transpose(1, 0, 2)
-            for _ in range(2)
-        )
-        table = (noun + color + bound_noun * bound_color).reshape(-1, EMBEDDING)
+        short_noun, short_color = SHORT
+        shapes, paints = vectors(nouns, short_noun), vectors(colors, short_color)
+        bound = np.einsum("na,cb->ncab", shapes, paints).reshape(nouns, colors, -1)
+        color_width = (EMBEDDING - bound.shape[2]) // 3
+        noun = vectors(nouns, EMBEDDING - bound.shape[2] - color_width)
+        table = np.zeros((nouns, colors + 1, EMBEDDING))  # the first of each noun has no color
+        table[:, :, : noun.shape[1]] = noun[:, None]
+        table[:, 1:, noun.shape[1] :][:, :, :color_width] = vectors(colors, color_width)
+        table[:, 1:, -bound.shape[2] :] = bound
+        table = table.reshape(-1, EMBEDDING)
         self._table = functional.normalize(torch.from_numpy(table).float(), dim=-1)
+        self._bound = functional.normalize(self._table[:, -bound.shape[2] :], dim=-1)
         self._colors = colors
         held = held_out_pairs(plan.lexicon)
         self._held = torch.tensor(
             [(noun, color) in held for noun in plan.nouns for color in ("", *plan.colors)]
         )
 
-    def object_loss(self, values: Tensor, targets: Targets) -> tuple[Tensor, float]:
-        """Return the cross-entropy of naming objects by noun and color at once, and the share.
+    def bound_loss(self, values: Tensor, names: Tensor) -> tuple[Tensor, float]:
+        """Return the cross-entropy of naming noun and color at once, and the share of right ones.
+
+        By the binding part alone: noun and color apart would do to tell pairs from one another,
+        but not to tell which belong together once several are summed up.
 
         Args:
-            values: of the objects that ``objects_of`` returns, float32 (B * MAX_OBJECTS, D).
-            targets: what is right.
+            values: one for each object or word, float32 (M, D).
+            names: what each is, int64 (M,), as ``Narrator`` numbers it.
         """
-        nouns, colors = (names.flatten() for names in targets.objects)
-        there = nouns != UNNAMED
-        logits = CODE_SCALE * functional.normalize(values[there], dim=-1) @ self._table.T
-        logits = logits.masked_fill(self._held, -1e4)
-        names = nouns[there] * (self._colors + 1) + colors[there] + 1
+        bound = functional.normalize(values[:, -self._bound.shape[1] :], dim=-1)
+        logits = (CODE_SCALE * bound @ self._bound.T).masked_fill(self._held, -1e4)
         loss = functional.cross_entropy(logits, names)
         return loss, (logits.argmax(-1) == names).float().mean().item()
 
@@ -302,9 +310,12 @@ def pretrain(
         loss, hits = naming.loss(cells, targets)
         # What the pooling would make of each object alone: so the values that it sums learn to
         # bind noun and color before the sum has to.
-        values = pool.c_proj(pool.v_proj(objects_of(cells, targets)))
-        object_loss, bound = codes.object_loss(values, targets)
-        loss = loss + OBJECTS_WEIGHT * object_loss
+        there = targets.objects[0].flatten() != UNNAMED
+        values = pool.c_proj(pool.v_proj(objects_of(cells, targets)[there]))
+        nouns, colors = (names.flatten()[there] for names in targets.objects)
+        names = nouns * (len(plan.colors) + 1) + colors + 1
+        object_loss, bound = codes.bound_loss(values, names)
+        loss = loss + BOUND_WEIGHT * object_loss
         embeddings = functional.normalize(pooled.float(), dim=-1)
         pair_loss, named = codes.loss(embeddings, torch.from_numpy(narrator.holds(seen.shown)))
         _descend(optimizer, loss + PAIRS_WEIGHT * pair_loss)
@@ -340,26 +351,32 @@ def name(
 ) -> None:
     """Let both encoders learn to name the nouns, and the nouns with colors, of image and caption.
 
-    Of the image encoder the pooling alone learns: the trunk stays as it is from here on.
+    Of the image encoder the pooling alone learns: the trunk stays as it is from here on. The text
+    encoder learns to bind at each noun before it has to at the end.
     """
-    rng = np.random.default_rng([seed, 2])
+    rng, words = np.random.default_rng([seed, 2]), Words(tokenizer, narrator.plan)
     codes, optimizer = Codes(narrator.plan), _optimizer_of_both(model, phase, NAMING_RATE)
     pace, losses, all_named = Pace(phase.steps), [], []
     for step in range(1, phase.steps + 1):
         schedule(optimizer, step, phase.steps)
         shown, features = album.deal(phase.batch)
         told = narrator.tell(shown, False, rng)
-        images, texts = _embedded(model, tokenizer, features, told)
+        tokens = tokenizer(told.positives)
+        with torch.autocast("cpu", torch.bfloat16):
+            images = _pooled(model, features)
+            texts, states = text_and_words(model, tokens)
         by_image, image_named = codes.loss(images, torch.from_numpy(narrator.holds(shown)))
-        by_text, text_named = codes.loss(texts, told.claims)
-        _descend(optimizer, by_image + by_text)
+        by_text, text_named = codes.loss(texts.float(), told.claims)
+        rows, positions, names = words.find(tokens, told.claims)
+        by_word, word_named = codes.bound_loss(states[rows, positions].float(), names)
+        _descend(optimizer, by_image + by_text + by_word)
         losses.append((by_image.item(), by_text.item()))
-        all_named.append((image_named, text_named))
+        all_named.append((image_named, text_named, word_named))
         if step % LOG_EVERY == 0 or step == phase.steps:
-            (image, text), (images_right, texts_right) = np.mean([losses, all_named], axis=1)
+            (image, text), right = np.mean(losses, axis=0), np.mean(all_named, axis=0)
             report(
                 f"naming: {pace.line(step)}; loss {image:.3f} and {text:.3f}, named rightly: "
-                f"whole images {images_right:.3f}, whole captions {texts_right:.3f}"
+                f"whole images {right[0]:.3f}, whole captions {right[1]:.3f}, words {right[2]:.3f}"
             )
             losses, all_named = [], []
 
@@ -409,10 +426,13 @@ def _embedded(
     tokens = tokenizer([*told.positives, *told.swapped])
     order = needed_lengths(model, tokens).argsort(stable=True)
     with torch.autocast("cpu", torch.bfloat16):
-        images = model.visual.attnpool(features)
+        images = _pooled(model, features)
         groups = [text_features(model, tokens[part]) for part in order.chunk(TEXT_GROUPS)]
-    texts = torch.cat(groups)[order.argsort(stable=True)]
-    return functional.normalize(images.float(), dim=-1), texts.float()
+    return images, torch.cat(groups)[order.argsort(stable=True)].float()
+
+
+def _pooled(model: Any, features: Tensor) -> Tensor:
+    return functional.normalize(model.visual.attnpool(features).float(), dim=-1)
 
 
 def _contrastive_loss(logits: Tensor, told: Told) -> tuple[Tensor, float]:
@@ -439,7 +459,7 @@ def _contrastive_loss(logits: Tensor, told: Told) -> tuple[Tensor, float]:
 class Recipe:
     """How long each part of the training is."""
 
-    trunk: Phase = Phase(1800, 64)
+    trunk: Phase = Phase(2000, 64)
     naming: Phase = Phase(400, 256)
     clip: Phase = Phase(800, 256)
     negclip: Phase = Phase(300, 256, 0.5)

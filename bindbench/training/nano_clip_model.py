@@ -12,11 +12,12 @@ from torch import Tensor, nn
 from bindbench.training.nano_clip_text import save_tokenizer
 from bindbench.vocabulary import Lexicon
 
-LAYERS, WIDTH = [1, 2, 2, 1], 16  # of CLIP's own ResNet; one cell for 32 pixels
+LAYERS, WIDTH = [1, 2, 2, 3], 16  # of CLIP's own ResNet; one cell for 32 pixels
 SIZE = 128  # of the images, in pixels
 CELLS = SIZE // 32
 EMBEDDING = 256
 CONTEXT = 40  # tokens of a caption
+PAD_ID, END_ID = 0, 2
 TEXT = {"width": 128, "heads": 4, "layers": 3}
 MEAN, STD = 0.5, 0.25  # of each channel, after scaling to 0 ... 1
 WEIGHTS_FILE = "open_clip_model.safetensors"
@@ -41,8 +42,8 @@ def write_folder(folder: Path, lexicon: Lexicon) -> None:
                 # Any name makes open_clip read the tokenizer files of the folder itself.
                 "hf_tokenizer_name": "nano-words",
                 "pool_type": "eos",
-                "eos_id": 2,
-                "pad_id": 0,
+                "eos_id": END_ID,
+                "pad_id": PAD_ID,
             },
         },
         "preprocess_cfg": {

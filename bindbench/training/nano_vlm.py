@@ -29,6 +29,7 @@ from bindbench.training.nano_clip_data import NanoPlan
 from bindbench.training.nano_clip_images import UNNAMED, Camera, Scenes
 from bindbench.training.nano_vlm_figures import answers, rows_of
 from bindbench.training.nano_vlm_images import (
+    AREAS,
     PLACES,
     Boxes,
     CellTargets,
@@ -105,6 +106,7 @@ class Naming(nn.Module):
             "columns": CELLS,
             "left": MAX_OBJECTS,
             "right": MAX_OBJECTS,
+            "areas": len(AREAS) + 1,
             **{name: len(words) for name, words in PLACES.items()},
         }
         self.heads = nn.ModuleDict({k: nn.Linear(features, size) for k, size in sizes.items()})
@@ -119,6 +121,7 @@ class Naming(nn.Module):
             "columns": own % CELLS,
             "left": targets.ranks[0],
             "right": targets.ranks[1],
+            "areas": targets.areas,
             **targets.places,
         }
         loss, hits = torch.zeros(()), []

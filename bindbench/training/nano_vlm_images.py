@@ -17,8 +17,13 @@ from bindbench.training.validator_augment import MAX_OBJECTS
 
 LEAST_COVER = 0.16  # of a cell, to name the object in it; less is ignored
 LEAST_VISIBLE = 0.5  # of an object's area; a scene that shows less of one is not talked about
-SIDES, LEVELS = ("left", "middle", "right"), ("top", "bottom")
-PLACES = {"sides": SIDES, "levels": LEVELS, "orders": ORDERS}  # by the field of Sight
+PLACES = {  # and sizes, by the field of Sight
+    "sides": ("left", "middle", "right"),
+    "levels": ("top", "bottom"),
+    "extremes": ("largest", "smallest"),
+    "orders": ORDERS,
+}
+AREAS = (0.02, 0.03, 0.045, 0.065, 0.09, 0.13)  # shares of the image between classes of size
 
 
 @dataclass(frozen=True)
@@ -97,6 +102,7 @@ class CellTargets:
     colors: Tensor  # int64 (B, P); the number of colors: nothing
     places: dict[str, Tensor]  # int64 (B, P) each: indices into ``PLACES``
     ranks: tuple[Tensor, Tensor]  # int64 (B, P): how many objects are further left, further right
+    areas: Tensor  # int64 (B, P): the class of the object's size, by ``AREAS``
 
 
 def cell_targets(
@@ -122,6 +128,7 @@ def cell_targets(
 
     places = {name: np.full((len(rows), MAX_OBJECTS), UNNAMED) for name in PLACES}
     ranks = [np.full((len(rows), MAX_OBJECTS), UNNAMED) for _ in range(2)]
+    areas = np.full((len(rows), MAX_OBJECTS), UNNAMED)
     for b, sight in enumerate(sights):
         if sight is None:
             continue
@@ -129,6 +136,7 @@ def cell_targets(
             for k, word in enumerate(getattr(sight, name)):
                 if word:
                     places[name][b, k] = words.index(word)
+        areas[b, : sight.n] = np.digitize(sight.areas, AREAS)
         for rank, k in enumerate(sight.row):
             ranks[0][b, k], ranks[1][b, k] = rank, sight.n - 1 - rank
     return CellTargets(
@@ -136,4 +144,5 @@ def cell_targets(
         spread(seen.shown.colors, len(plan.colors)),
         {name: spread(table, UNNAMED) for name, table in places.items()},
         (spread(ranks[0], UNNAMED), spread(ranks[1], UNNAMED)),
+        spread(areas, UNNAMED),
     )

@@ -125,6 +125,17 @@ class Sight:
         return tuple("top" if k in order[split:] else "bottom" for k in range(self.n))
 
     @cached_property
+    def extremes(self) -> tuple[str, ...]:
+        """For each of several distinct objects "largest" or "smallest"; "": neither, clearly."""
+        if self.alike or self.n == 1:
+            return ("",) * self.n
+        found = []
+        for k in range(self.n):
+            signs = {self.size(k, j) for j in range(self.n) if j != k}
+            found.append("largest" if signs == {1} else "smallest" if signs == {-1} else "")
+        return tuple(found)
+
+    @cached_property
     def orders(self) -> tuple[str, ...]:
         """The place of each of three to six like objects in its row; "": none."""
         if not self.alike or not self.row or self.n not in ORDER:
@@ -290,7 +301,7 @@ class Asker:
                 prompt = f"{is_.capitalize()} the {noun} at the top or at the bottom?"
                 if not side and rng.random() < 0.5:
                     prompt = f"Where {is_} the {noun}?"
-                texts.append(Text(prompt, level, "level"))
+                texts.append(Text(prompt, level, "level", hint=(noun, level)))
         places = sight.sides if rng.random() < 0.7 else sight.levels
         single = [k for k, place in enumerate(places) if place and places.count(place) == 1]
         if single and rng.random() < 0.6:
@@ -368,13 +379,12 @@ class Asker:
         """Ask now and then for the largest or smallest object."""
         if sight.n == 1 or rng.random() > 0.5:
             return []
-        sign = 1 if rng.random() < 0.5 else -1
-        names = {1: ("larger", "largest"), -1: ("smaller", "smallest")}[sign]
-        for k in range(sight.n):
-            if all(sight.size(k, j) == sign for j in range(sight.n) if j != k):
-                prompt = f"Which object is {names[sight.n > 2]}?"
-                return [Text(prompt, sight.nouns[k], "extreme size")]
-        return []
+        name = "largest" if rng.random() < 0.5 else "smallest"
+        if name not in sight.extremes:
+            return []
+        said = name if sight.n > 2 else {"largest": "larger", "smallest": "smaller"}[name]
+        noun = sight.nouns[sight.extremes.index(name)]
+        return [Text(f"Which object is {said}?", noun, "extreme size")]
 
     def inverse(self, sight: Sight, rng: np.random.Generator) -> list[Text]:
         """Ask which object has a color, or where the one of like objects that has it is."""
@@ -385,7 +395,10 @@ class Asker:
             if sight.alike:
                 if sight.orders[k]:
                     prompt = f"Where {self._is(noun)} the {color} {noun}?"
-                    texts.append(Text(prompt, sight.orders[k], "order of color", unseen=unseen))
+                    order = sight.orders[k]
+                    texts.append(
+                        Text(prompt, order, "order of color", hint=(color, order), unseen=unseen)
+                    )
                 continue
             what = "shape" if noun in self._lexicon.shapes.by_name else "object"
             forms = (
@@ -420,7 +433,9 @@ class Asker:
                     return texts
                 color, said = wrong, "no"
             prompt = f"Is there {self._a(noun, color)}?"
-            texts.append(Text(prompt, said, f"colored presence {said}"))
+            there = [n for n, c in zip(sight.nouns, sight.colors, strict=True) if c == color]
+            hint = (color, there[0] if there else "none")
+            texts.append(Text(prompt, said, f"colored presence {said}", hint=hint))
         return texts
 
     def absent(self, sight: Sight, rng: np.random.Generator) -> str:
@@ -441,7 +456,7 @@ class Asker:
         texts = []
         if rng.random() < 0.5 or sight.alike:
             texts.append(Text("How many objects are there?", NUMBERS[sight.n], "count"))
-        if rng.random() < (0.7 if sight.alike else 0.3):
+        if rng.random() < (0.7 if sight.alike else 0.5):
             noun = sight.nouns[int(rng.integers(sight.n))]
             number = sight.nouns.count(noun)
             if rng.random() < 0.25:
@@ -467,9 +482,10 @@ class Asker:
             if not sight.orders[k]:
                 return []
             prompt, options = f"Where {self._is(noun)} the {color} {noun}?", list(ORDER[sight.n])
-            right = sight.orders[k]
+            right, hint = sight.orders[k], (color, sight.orders[k])
         else:
             prompt, right = f"What color {self._is(noun)} the {noun}?", color
+            hint = (noun, color)
             wrong = [
                 self._wrong_color(sight, k, present and sight.n > 1, rng)
                 for present in (True, False, False)
@@ -478,7 +494,7 @@ class Asker:
             options = [right, *others[: int(rng.integers(1, 4))]]
             options = [options[i] for i in rng.permutation(len(options))]
         lines = "".join(f"\n{x}. {option}" for x, option in zip(LETTERS, options, strict=False))
-        return [Text(prompt + lines, LETTERS[options.index(right)], "letter")]
+        return [Text(prompt + lines, LETTERS[options.index(right)], "letter", hint=hint)]
 
     def in_row(self, sight: Sight, rng: np.random.Generator) -> list[Text]:
         """Ask for the colors of like objects by their order."""
@@ -548,8 +564,9 @@ class Asker:
                 f"What color {self._is(noun)} the {noun} immediately to the {side} of the "
                 f"{sight.colors[anchor]} {noun}?"
             )
-            unseen = (noun, sight.colors[target]) in self._held
-            texts.append(Text(prompt, sight.colors[target], "color beside", unseen=unseen))
+            color = sight.colors[target]
+            hint, unseen = (sight.colors[anchor], color), (noun, color) in self._held
+            texts.append(Text(prompt, color, "color beside", hint=hint, unseen=unseen))
         return texts
 
     def _noun(self, name: str) -> Noun:

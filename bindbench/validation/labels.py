@@ -62,10 +62,14 @@ def label_verdict(
 
     Returns:
         The verdict and its reason, empty if it is ``pass``. ``label``: an answer differs from its
-        label; ``unsure``: all are right, but the score of one is below ``min_score``.
+        label; ``unsure``: none does, but the score of one is below ``min_score``, or the judge
+        gave no answer.
     """
     unsure = ""
     for label, question, answer in zip(concept.labels, questions, answers, strict=True):
+        if not answer.option:
+            unsure = unsure or f"{_what(concept, question)}: no answer"
+            continue
         if answer.option != label:
             return LABEL, f"{_what(concept, question)}: {answer.option}, not {label}"
         score = answer.scores[question.options.index(label)]

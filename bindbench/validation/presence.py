@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from bindbench.concepts import Concept
 from bindbench.models.base import Detection
 from bindbench.vocabulary import Lexicon
@@ -45,3 +47,26 @@ def presence_verdict(
     if any(detection.name not in found for detection in detections):
         return EXTRA, matched
     return "pass", matched
+
+
+def whole_objects(concept: Concept, detections: Sequence[Detection]) -> list[Detection]:
+    """Return one detection for each object of an image that passed the presence check.
+
+    A pair that shows as two instances is the two together: the box around them, all their pixels
+    and the higher score. Relations and questions are about the pair, not about one glove.
+    """
+    return [_joined([d for d in detections if d.name == name]) for name in concept.objects]
+
+
+def _joined(instances: Sequence[Detection]) -> Detection:
+    if len(instances) == 1:
+        return instances[0]
+    boxes = np.array([d.box for d in instances])
+    left, top = boxes[:, :2].min(0).tolist()
+    right, bottom = boxes[:, 2:].max(0).tolist()
+    return Detection(
+        instances[0].name,
+        max(d.score for d in instances),
+        (left, top, right, bottom),
+        np.any([d.mask for d in instances], axis=0),
+    )

@@ -31,3 +31,26 @@ def pipeline_folder(tmp_path_factory) -> Callable[[str], Path]:
         return saved[family]
 
     return folder
+
+
+@pytest.fixture(scope="session")
+def detector(tmp_path_factory) -> Callable[[str], Path]:
+    """The folder of a tiny zero-shot detector of a family, which no test may change."""
+    from detector_checkpoints import save_detector
+
+    saved: dict[str, Path] = {}
+
+    def folder(family: str) -> Path:
+        if family not in saved:
+            saved[family] = save_detector(family, tmp_path_factory.mktemp(family))
+        return saved[family]
+
+    return folder
+
+
+@pytest.fixture(scope="session")
+def segmenter(tmp_path_factory) -> tuple[Path, Path]:
+    """A tiny checkpoint of SAM 2 and its configuration, which no test may change."""
+    from detector_checkpoints import save_sam2
+
+    return save_sam2(tmp_path_factory.mktemp("sam2"))

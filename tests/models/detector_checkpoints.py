@@ -18,7 +18,18 @@ from torch import nn
 # Grounding DINO finds the ends of phrases by BERT's own numbers of these tokens.
 BERT_TOKENS = {"[PAD]": 0, "[UNK]": 100, "[CLS]": 101, "[SEP]": 102, "[MASK]": 103, ".": 1012}
 WORDS = ("cup", "chair", "bow", "tie", "gloves", "lamp", "sports", "car", "hot", "-", "air")
-MORE_WORDS = ("balloon", "table", "umbrella", "key", "bus", "cube", "sphere", "wine", "glass")
+MORE_WORDS = (
+    "balloon",
+    "table",
+    "umbrella",
+    "key",
+    "bus",
+    "cube",
+    "sphere",
+    "wine",
+    "glass",
+    "cone",
+)
 GROUNDED = {
     "num_queries": 12,
     "encoder_layers": 1,

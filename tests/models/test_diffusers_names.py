@@ -80,7 +80,7 @@ def test_names_that_mean_nothing(pipeline_folder, tmp_path):
             registry.resolve("generator", settings(name))
         return str(caught.value)
 
-    assert "there is no folder ./nowhere: give one, or a name of the hub" in said("./nowhere")
+    assert "there is no folder nowhere: give one, or a name of the hub" in said("./nowhere")
     assert f"{tmp_path} holds no model_index.json: give what save_pretra" in said(tmp_path)
     assert "a folder has no revisions, leave out @main" in said(f"{pipeline_folder('sd3')}@main")
     (tmp_path / "model_index.json").write_text("[]")
@@ -93,8 +93,12 @@ def test_names_that_mean_nothing(pipeline_folder, tmp_path):
         ("sd3", {"preset": "stabilityai/stable-diffusion-3-5"}, "did you mean stabilityai/stable"),
         ("sd3", {"steps": 0}, "steps is 0: Input should be greater than or equal to 1"),
         ("sd3", {"arguments": {"steps_": 4}}, "takes no steps_: leave out the option arguments"),
-        ("sd3", {"arguments": {"width": 64}}, "must not hold width: use the option width"),
-        ("sd3", {"arguments": {"generator": 1}}, "must not hold generator: it can't be changed"),
+        ("sd3", {"arguments": {"width": 64}}, "width does not belong into the option arguments: u"),
+        (
+            "sd3",
+            {"arguments": {"generator": 1}},
+            "generator does not belong .*: it can't be ch",
+        ),
         (
             "sd3",
             {"negative_prompt": "x", "guidance": 1},
@@ -108,7 +112,8 @@ def test_names_that_mean_nothing(pipeline_folder, tmp_path):
             {"cpu_offload": "model"},
             "cpu_offload model needs an accelerator, and device is c",
         ),
-        ("sd3", {"quantisation": "4bit"}, "needs the package bitsandbytes and a GPU: install it"),
+        ("sd3", {"quantisation": "4bit"}, "quantisation 4bit needs a GPU, and device is cpu: name"),
+        ("sd3", {"quantisation": "4bit", "device": "cuda"}, "needs the package bitsandbytes and a"),
     ],
 )
 def test_options_that_can_not_be(family, options, reason, pipeline_folder, monkeypatch):
@@ -166,9 +171,7 @@ def test_damaged_checkpoints_are_one_sentence(pipeline_folder, tmp_path):
     with pytest.raises(UserError, match=r"the pipeline in .* can't be loaded \(.+\): complete the"):
         load(folder)
     weights.unlink()
-    with pytest.raises(
-        UserError, match=r"can't be loaded \(.*no file named .*\): complete the che"
-    ):
+    with pytest.raises(UserError, match=r"can't be loaded \(.*no file named .*\): complete"):
         load(folder)
 
 
@@ -185,10 +188,8 @@ def test_where_the_weights_are(pipeline_folder, tmp_path):
     assert (found().where, list(found().files)) == ("local", parts)
     assert found().memory("bfloat16") == 2 * sum(map(parameters, parts))
     # One part also comes in half precision, and in two files.
-    half = [
-        folder / "vae" / f"diffusion_pytorch_model.fp16-0000{i}-of-00002.safetensors"
-        for i in (1, 2)
-    ]
+    stem = "diffusion_pytorch_model.fp16"
+    half = [folder / "vae" / f"{stem}-0000{i}-of-00002.safetensors" for i in (1, 2)]
     for file in half:
         shutil.copy(parts[-1], file)
     assert list(found().files) == parts

@@ -1,13 +1,13 @@
 """Boxes of zero-shot detectors against plain use of transformers, one image and noun at a time."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 import transformers as hf
-from detector_checkpoints import FAMILIES, save_detector
+from detector_checkpoints import FAMILIES
+from detector_stand_ins import Scene, Sees
 
 from bindbench.errors import UserError
 from bindbench.models.found_boxes import FoundBox
@@ -21,18 +21,6 @@ NOUNS = [["cup", "bow tie", "hot-air balloon"], ["sports car"], ["gloves", "lamp
 # Those of random weights are found at any threshold; OWL's scores are lower.
 BOX = {"owlv2": 0.2}
 PIXELS = 0.05
-
-
-@pytest.fixture(scope="module")
-def detector(tmp_path_factory) -> Callable[[str], Path]:
-    saved: dict[str, Path] = {}
-
-    def folder(family: str) -> Path:
-        if family not in saved:
-            saved[family] = save_detector(family, tmp_path_factory.mktemp(family))
-        return saved[family]
-
-    return folder
 
 
 def finder_of(folder: Path, family: str, **options) -> BoxFinder:
@@ -146,54 +134,25 @@ def test_each_query_is_one_noun_and_each_pass_one_size(detector, monkeypatch):
 def test_several_names_in_one_query_would_merge_and_do_not(detector):
     """What looks a little like both gets both names; asked for one at a time it gets one."""
     finder = finder_of(detector("grounding_dino"), "grounding_dino")
-    words = {"cup": 0.9, "chair": 0.5}
-    finder._model = Sees(finder._processor.tokenizer, [((0.5, 0.5, 0.5, 0.5), words)])
-    image = IMAGES[0]
+    scene = Scene(200, [((0.5, 0.5, 0.5, 0.5), {"cup": 0.9, "chair": 0.5})])
+    finder._model, image = Sees(finder._processor, [scene]), scene.image()
     inputs = finder._processor(images=image, text="cup. chair.", return_tensors="pt")
     merged = finder._processor.post_process_grounded_object_detection(
-        finder._model(**inputs), inputs.input_ids, 0.4, 0.3, target_sizes=[(48, 64)]
+        finder._model(**inputs), inputs.input_ids, 0.4, 0.3, target_sizes=[(64, 64)]
     )
     assert merged[0]["text_labels"] == ["cup chair"]
     ((cup,), (chair,)) = finder.find([image], [["cup", "chair"]])[0]
     assert (cup.words, chair.words) == ("cup", "chair")
     assert (cup.score, chair.score) == pytest.approx((0.9, 0.5))
-    assert cup.box == chair.box == (16.0, 12.0, 48.0, 36.0)
-
-
-class Sees(torch.nn.Module):
-    """Stands in for Grounding DINO: things at places, each with the words that it looks like.
-
-    Args:
-        tokenizer: of the queries.
-        things: (centre x, centre y, width, height) as shares of the image; word -> probability.
-    """
-
-    device = torch.device("cpu")
-
-    def __init__(self, tokenizer, things) -> None:
-        super().__init__()
-        self.boxes = torch.tensor([box for box, _ in things])
-        self.words = [
-            {tokenizer.convert_tokens_to_ids(w): p for w, p in words.items()} for _, words in things
-        ]
-
-    def forward(self, input_ids, **inputs):
-        logits = torch.full((len(input_ids), len(self.boxes), 256), -torch.inf)
-        for i, ids in enumerate(input_ids.tolist()):
-            for k, words in enumerate(self.words):
-                for t, token in enumerate(ids):
-                    logits[i, k, t] = torch.logit(torch.tensor(words.get(token, 0.01)))
-        boxes = self.boxes.expand(len(input_ids), -1, -1)
-        return hf.models.grounding_dino.modeling_grounding_dino.GroundingDinoObjectDetectionOutput(
-            logits=logits, pred_boxes=boxes
-        )
+    assert cup.box == chair.box == (16.0, 16.0, 48.0, 48.0)
 
 
 def test_nan_is_not_taken_for_nothing_found(detector):
     finder = finder_of(detector("grounding_dino"), "grounding_dino", dtype="float16")
-    finder._model = Sees(finder._processor.tokenizer, [((0.5, 0.5, 0.5, 0.5), {"cup": 2.0})])
-    with pytest.raises(UserError, match="tiny gave NaN for 'cup' in float16: .* dtype to float32"):
-        finder.find(IMAGES[:1], [["chair", "cup"]])
+    scene = Scene(200, [((0.5, 0.5, 0.5, 0.5), {"cup": 2.0})])  # no probability
+    finder._model = Sees(finder._processor, [scene])
+    with pytest.raises(UserError, match=r"tiny gave NaN for 'cup' in float16: .* dtype to float32"):
+        finder.find([scene.image()], [["chair", "cup"]])
 
 
 def test_where_memory_runs_out_passes_are_halved(detector, monkeypatch, caplog):

@@ -14,12 +14,17 @@ from transformers import AutoModel, AutoProcessor
 from bindbench.errors import UserError
 from bindbench.models import registry
 from bindbench.models.base import ScoreRequest
+from bindbench.models.hf_contrastive import HfEncoders
+from bindbench.models.hf_loading import Checkpoint
+from bindbench.models.hf_names import find_source
+from bindbench.models.hf_options import HfOptions
 from bindbench.scoring.contrastive import ContrastiveScorer
 from bindbench.suite import RoleSettings, VocabularySources
 
 RNG = np.random.default_rng(0)
 IMAGES = [RNG.integers(0, 256, (h, w, 3), np.uint8) for h, w in ((64, 64), (40, 80), (90, 30))]
 TEXTS = ["a red cup", "a blue chair, and a yellow lamp on a white background.", "A RED Cup", "cup"]
+OPTIONS = HfOptions()
 SIGLIPS = ("siglip", "siglip2")
 
 
@@ -92,6 +97,26 @@ def test_a_text_that_is_too_long_is_cut(family, folders):
     (found, *_) = load(folders[family]).score(ask([long]))
     alone = plain(folders[family], IMAGES[0], long, padding="max_length", max_length=LENGTH)
     assert found.values[0] == pytest.approx(alone, abs=1e-5)
+
+
+@pytest.mark.parametrize("what", ["get_image_features", "get_text_features"])
+def test_batches_are_halved_where_memory_ends(what, folders, monkeypatch, caplog):
+    encoders = HfEncoders(Checkpoint(find_source(str(folders["clip"]), "", OPTIONS), OPTIONS))
+    expected = ContrastiveScorer(encoders).score(ask())
+    whole, most = getattr(encoders._model, what), 1
+
+    def small(**inputs: Any) -> Any:
+        if len(next(iter(inputs.values()))) > most:
+            raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 1 GiB.")
+        return whole(**inputs)
+
+    monkeypatch.setattr(encoders._model, what, small)
+    for found, right in zip(ContrastiveScorer(encoders).score(ask()), expected, strict=True):
+        np.testing.assert_allclose(found.values, right.values, atol=1e-5)
+    assert "out of memory, going on with 1 at a time" in caplog.text
+    most = 0
+    with pytest.raises(UserError, match="memory runs out for a single item: set dtype"):
+        ContrastiveScorer(encoders).score(ask())
 
 
 def test_bfloat16(folders):

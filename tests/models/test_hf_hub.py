@@ -24,13 +24,14 @@ ANSWERS = {  # path -> status, error code
     "/org/bare/resolve/main/config.json": (404, "EntryNotFound"),
 }
 ASK = """
-import sys
+import json, sys
 from bindbench.errors import UserError
 from bindbench.models.registry import describe
 from bindbench.suite import RoleSettings
-for name in sys.argv[1:]:
+role, options = sys.argv[1], json.loads(sys.argv[2])
+for name in sys.argv[3:]:
     try:
-        print(describe("scorer", RoleSettings(model=name))["commit"])
+        print(describe(role, RoleSettings(model=name, options=options))["commit"])
     except UserError as error:
         print(error)
 """
@@ -68,9 +69,11 @@ def hub() -> Iterator[str]:
     server.shutdown()
 
 
-def ask(names: list[str], **environment: str) -> list[str]:
+def ask(
+    names: list[str], role: str = "scorer", options: dict | None = None, **environment: str
+) -> list[str]:
     """Return what a new process says, since the hub's client reads its settings on import."""
-    command = [sys.executable, "-c", ASK, *names]
+    command = [sys.executable, "-c", ASK, role, json.dumps(options or {}), *names]
     found = subprocess.run(
         command, env=os.environ | environment, capture_output=True, text=True, check=True
     )

@@ -25,11 +25,6 @@ BOXES = [
 ]
 
 
-@pytest.fixture(scope="module")
-def tiny(tmp_path_factory) -> tuple[Path, Path]:
-    return save_sam2(tmp_path_factory.mktemp("sam2"))
-
-
 def load(checkpoint: Path, config: Path, dtype: str = "float32") -> Sam2Masks:
     return load_sam2(find_segmenter(str(checkpoint), str(config)), "cpu", dtype)
 
@@ -64,8 +59,8 @@ def test_masks_are_those_of_the_package_at_its_own_size(tmp_path):
         np.testing.assert_array_equal(mask, wanted)
 
 
-def test_masks_of_a_batch_are_those_of_one_box_at_a_time(tiny):
-    checkpoint, config = tiny
+def test_masks_of_a_batch_are_those_of_one_box_at_a_time(segmenter):
+    checkpoint, config = segmenter
     predictor = SAM2ImagePredictor(built(config, checkpoint))
     predictor._bb_feat_sizes = [(32, 32), (16, 16), (8, 8)]  # of an image of 128 pixels
     found = load(checkpoint, config).masks(IMAGES, BOXES)
@@ -78,15 +73,15 @@ def test_masks_of_a_batch_are_those_of_one_box_at_a_time(tiny):
     assert len({masks[0].tobytes() for masks in found}) == 3
 
 
-def test_half_precision_gives_nearly_the_same(tiny):
-    single = load(*tiny).masks(IMAGES, BOXES)
-    half = load(*tiny, dtype="bfloat16").masks(IMAGES, BOXES)
+def test_half_precision_gives_nearly_the_same(segmenter):
+    single = load(*segmenter).masks(IMAGES, BOXES)
+    half = load(*segmenter, dtype="bfloat16").masks(IMAGES, BOXES)
     for one, other in zip(single, half, strict=True):
         assert (one == other).mean() > 0.95
 
 
-def test_where_memory_runs_out_batches_are_halved(tiny, monkeypatch, caplog):
-    masks = load(*tiny)
+def test_where_memory_runs_out_batches_are_halved(segmenter, monkeypatch, caplog):
+    masks = load(*segmenter)
     whole = masks.masks(IMAGES, BOXES)
     sizes = []
     plain = masks._masks
@@ -117,7 +112,7 @@ def test_a_published_configuration_builds_what_the_package_builds():
 # What is not loaded
 
 
-def test_a_checkpoint_with_code_is_not_run(tiny, tmp_path):
+def test_a_checkpoint_with_code_is_not_run(segmenter, tmp_path):
     marker = tmp_path / "ran"
 
     class Evil:
@@ -127,27 +122,27 @@ def test_a_checkpoint_with_code_is_not_run(tiny, tmp_path):
     file = tmp_path / "evil.pt"
     torch.save({"model": Evil()}, file)
     with pytest.raises(UserError, match=r"evil.pt is damaged, or holds more than tensors"):
-        load(file, tiny[1])
+        load(file, segmenter[1])
     file.write_bytes(pickle.dumps(Evil()))
     with pytest.raises(UserError, match=r"evil.pt is damaged, or holds more than tensors"):
-        load(file, tiny[1])
+        load(file, segmenter[1])
     assert not marker.exists()
 
 
 @pytest.mark.parametrize(
     "target", ["os.system", "sam2.modeling.sam2_base.torch.hub.load", "builtins.exec"]
 )
-def test_a_configuration_builds_nothing_but_the_classes_of_the_package(tiny, tmp_path, target):
+def test_a_configuration_builds_nothing_but_the_classes_of_the_package(segmenter, tmp_path, target):
     config = sam2_config()
     config["model"]["image_encoder"]["trunk"] = {"_target_": target, "command": "touch ran"}
     file = tmp_path / "evil.yaml"
     file.write_text(yaml.safe_dump(config))
     with pytest.raises(UserError, match=rf"evil.yaml names {target}, which is none of SAM 2's"):
-        load(tiny[0], file)
+        load(segmenter[0], file)
 
 
-def test_damage_is_one_sentence_each(tiny, tmp_path):
-    checkpoint, config = tiny
+def test_damage_is_one_sentence_each(segmenter, tmp_path):
+    checkpoint, config = segmenter
     cut = tmp_path / "cut.pt"
     cut.write_bytes(checkpoint.read_bytes()[:2000])
     with pytest.raises(UserError, match=r"cut.pt is damaged"):

@@ -54,7 +54,7 @@ def cheap_context(root: Path, **fields) -> Iterator[Context]:
                 role, "stand", ("in",), registry.NoOptions, lambda *_, made=made: made()
             )
             patch.setitem(registry.FAMILIES, (role, "stand"), family)
-        patch.setattr("bindbench.pipeline.validated.label_verdict", lambda *_: ("pass", ""))
+        patch.setattr("bindbench.pipeline.judging.label_verdict", lambda *_: ("pass", ""))
         suite = small_suite(**fields)
         stand_in = registry.RoleSettings(model="stand:in")
         profile = suite.profile.model_copy(update=dict.fromkeys(roles, stand_in))

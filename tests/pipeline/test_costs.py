@@ -84,6 +84,33 @@ def test_workers_share_shards():
         assert found.seconds == pytest.approx(seconds)
 
 
+def test_the_start_counts_once_whatever_the_number_of_concepts():
+    # Of 8 s the second shard's 12 rows took 2.4, so that the first one's 13 took 2.6: 3 s of loading.
+    builds = chain(suite_of(), 8.0, first=5.6)
+    for concepts, seconds in ((20, 3 + 5.0), (40, 3 + 10.0), (4000, 3 + 1000.0)):
+        found = cost(suite_costs(suite_of(concepts), builds, 1), "images")
+        assert found.seconds == pytest.approx(seconds)
+
+
+def test_a_model_on_an_accelerator_is_one_process_and_keeps_its_devices():
+    options = {"device": "cuda:0", "devices": ["cuda:0", "cuda:1"]}
+    generator = {"model": "diffusers:org/name", "options": options}
+    suite = suite_of(generator=generator)
+    found = {w.stage: (w.accelerators, w.lone) for w in works(suite)}
+    assert found["images"] == (("cuda:0", "cuda:1"), True)
+    assert found["validated"] == ((), False)
+    work = next(w for w in works(suite) if w.stage == "images")
+    concepts = artifact("concept_set", [10, 10])
+    images = artifact(
+        "images", [20], inputs={"concept_set": concepts.digest}, generator=work.models["generator"]
+    )
+    builds = [timing(concepts, 1.0), timing(images, 8.0)]
+    for workers in (1, 4):
+        found = cost(suite_costs(suite, builds, workers), "images")
+        assert found.seconds == pytest.approx(16.0)
+        assert found.accelerators == ("cuda:0", "cuda:1")
+
+
 def test_only_computed_shards_took_time():
     suite = suite_of()
     found = cost(suite_costs(suite, chain(suite, 8.0, computed=1), 1), "images")

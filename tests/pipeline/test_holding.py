@@ -34,8 +34,9 @@ class Model:
 
 @pytest.fixture
 def large(monkeypatch):
-    family = Family("scorer", "large", (), Options, lambda n, o, lexicon: Model(n.name))
-    monkeypatch.setitem(FAMILIES, ("scorer", "large"), family)
+    for role in ("scorer", "generator", "detector", "judge"):
+        family = Family(role, "large", (), Options, lambda n, o, lexicon: Model(n.name))
+        monkeypatch.setitem(FAMILIES, (role, "large"), family)
     registry._load.cache_clear()
     registry._lone.clear()
     yield
@@ -43,9 +44,9 @@ def large(monkeypatch):
     registry._lone.clear()
 
 
-def load(name: str, device: str):
+def load(name: str, device: str, role: registry.Role = "scorer"):
     settings = RoleSettings(model=f"large:{name}", options={"device": device})
-    return registry.load("scorer", settings, VocabularySources())
+    return registry.load(role, settings, VocabularySources())
 
 
 def test_an_accelerator_holds_one_model_at_a_time(large, monkeypatch):
@@ -56,6 +57,19 @@ def test_an_accelerator_holds_one_model_at_a_time(large, monkeypatch):
     assert held == ["b"]
     load("a", "cuda")
     assert held == ["a"]
+
+
+def test_a_detector_and_a_judge_are_held_together(large):
+    load("painter", "cuda", "generator")
+    for _ in range(2):
+        load("finder", "cuda", "detector")
+        load("asker", "cuda", "judge")
+        assert held == ["finder", "asker"]
+    load("other", "cuda", "judge")
+    assert held == ["other"]
+    load("finder", "cuda", "detector")
+    load("painter", "cuda", "generator")
+    assert held == ["painter"]
 
 
 def test_models_of_the_processor_stay(large):

@@ -29,6 +29,29 @@ def test_lanes_are_the_workers_that_had_work(tmp_path):
     assert found.lanes == 1
 
 
+def test_what_the_first_shard_took_longer_is_the_start(tmp_path):
+    artifact = make(tmp_path, 3)
+    rows = [shard.rows for shard in artifact.shards]
+    facts = json.loads(artifact.run_path.read_text())
+    assert 0 < facts["first_shard_seconds"] <= facts["wall_seconds"]
+
+    def startup(**changes) -> float:
+        artifact.run_path.write_text(json.dumps(facts | changes))
+        (found,) = timings(tmp_path)
+        return found.startup
+
+    # Two shards in 20 s: 10 s each, so that 30 s of the first 40 were no work.
+    assert len(set(rows)) == 1
+    known = {"wall_seconds": 60.0, "first_shard_seconds": 40.0}
+    assert startup(**known) == pytest.approx(30.0)
+    assert startup(wall_seconds=60.0, first_shard_seconds=10.0) == 0.0
+    assert startup(**known, workers=2) == 0.0  # nobody knows which shard was whose
+    assert startup(**known, shards_computed=2) == 0.0
+    assert startup(wall_seconds=60.0, first_shard_seconds=None) == 0.0
+    del facts["first_shard_seconds"]  # as builds before it was recorded
+    assert startup() == 0.0
+
+
 def test_what_was_killed_before_its_manifest_is_no_build(tmp_path):
     artifact = make(tmp_path, 2)
     artifact.manifest_path.unlink()

@@ -10,7 +10,13 @@ from bindbench.models.weights import WEIGHTS
 from bindbench.semantics import FALSE, TRUE
 from bindbench.tasks import BENCHMARKS, TRACKS
 from bindbench.training import nano_clip, validator_data
-from bindbench.training.nano_clip import Phase, Recipe, train_nano_clip, trained_scenes
+from bindbench.training.nano_clip import (
+    Codes,
+    Phase,
+    Recipe,
+    train_nano_clip,
+    trained_scenes,
+)
 from bindbench.training.nano_clip_captions import Narrator
 from bindbench.training.nano_clip_data import (
     NanoPlan,
@@ -19,8 +25,9 @@ from bindbench.training.nano_clip_data import (
     held_out_pairs,
 )
 from bindbench.training.nano_clip_images import Camera, Scenes, targets_of
-from bindbench.training.nano_clip_model import CELLS, SIZE
+from bindbench.training.nano_clip_model import CELLS, SIZE, new_model
 from bindbench.training.nano_clip_text import Teller, save_tokenizer, words_of
+from bindbench.training.nano_clip_words import Words, text_and_words
 from bindbench.training.validator_data import (
     TRAINING,
     Drawn,
@@ -188,6 +195,69 @@ def test_a_caption_is_known_to_be_true_of_other_scenes(plan):
     assert truths["a red bus on a white background."] == [False, False, True]
     assert truths["a red cake, and a blue bus on a white background."] == [True, False, False]
     assert truths["a cake on a white background."] == [True, True, True]
+
+
+@pytest.fixture(scope="module")
+def untrained(plan, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("untrained")
+    nano_clip.write_folder(folder, plan.lexicon)
+    torch.manual_seed(0)
+    return new_model(folder).eval(), open_clip.get_tokenizer(f"local-dir:{folder}")
+
+
+def test_a_noun_is_found_where_it_stands_after_its_color(plan, untrained):
+    tokenizer = untrained[1]
+    tokens = tokenizer(
+        [
+            "a red washing machine, and a blue bus on a white background.",
+            "Look: a bus is to the left of a cake.",
+            "There is a bus in the rain, and a pair of navy headphones.",
+        ]
+    )
+    claims = torch.zeros(3, len(plan.nouns) * (len(plan.colors) + 1))
+
+    def number(noun: str, color: str | None) -> int:
+        k = plan.colors.index(color) + 1 if color else 0
+        return plan.nouns.index(noun) * (len(plan.colors) + 1) + k
+
+    told = [
+        [("bus", "blue"), ("washing machine", "red")],
+        [("bus", None), ("cake", None)],
+        [("headphones", "navy")],
+    ]
+    for row, pairs in enumerate(told):
+        for pair in pairs:
+            claims[row, number(*pair)] = 1
+    rows, positions, names = Words(tokenizer, plan).find(tokens, claims)
+    found = set(zip(rows.tolist(), positions.tolist(), names.tolist(), strict=True))
+    assert found == {
+        (0, 2, number("washing machine", "red")),  # red washing machine and blue bus ...
+        (0, 5, number("bus", "blue")),
+        (2, 7, number("headphones", "navy")),  # there is bus in rain and navy headphones
+    }
+
+
+def test_each_token_has_the_embedding_of_the_text_that_ends_there(untrained):
+    model, tokenizer = untrained
+    tokens = tokenizer(["a red cake, and a blue bus", "a bus"])
+    with torch.no_grad():
+        texts, states = text_and_words(model, tokens)
+        plain = model.encode_text(tokens, normalize=True)
+    torch.testing.assert_close(texts, plain)
+    ends = states[[0, 1], [5, 1]]  # red cake and blue bus <eos>; bus <eos>
+    torch.testing.assert_close(torch.nn.functional.normalize(ends, dim=-1), plain)
+
+
+def test_the_sum_of_two_codes_tells_what_is_bound_to_what(plan):
+    table, colors = Codes(plan)._table, len(plan.colors) + 1
+    torch.testing.assert_close(table.norm(dim=-1), torch.ones(len(table)))
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        (a, b), (x, y) = rng.choice(68, 2, replace=False), rng.choice(20, 2, replace=False) + 1
+        right = table[a * colors + x] + table[b * colors + y]
+        swapped = table[a * colors + y] + table[b * colors + x]
+        assert right @ right > right @ swapped
+        assert right @ table[a * colors] > 0.3
 
 
 # Images

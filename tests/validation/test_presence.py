@@ -3,7 +3,7 @@ import pytest
 
 from bindbench.concepts import Concept
 from bindbench.models.base import Detection
-from bindbench.validation.presence import presence_verdict
+from bindbench.validation.presence import presence_verdict, whole_objects
 from bindbench.vocabulary import Color, Lexicon, Noun, Relation, Vocabulary
 
 
@@ -63,3 +63,17 @@ def test_a_pair_can_be_held_to_one_instance(lexicon):
 
 def test_missing_is_named_before_extra(lexicon):
     assert presence_verdict(CUP_CHAIR, [found("cup"), found("gloves")], lexicon)[0] == "missing"
+
+
+def test_a_pair_of_two_instances_is_one_object():
+    masks = np.zeros((2, 8, 8), dtype=bool)
+    masks[0, 1:3, 1:3] = masks[1, 1:3, 5:7] = True
+    gloves = [
+        Detection("gloves", 0.6, (1.0, 1.0, 3.0, 3.0), masks[0]),
+        Detection("gloves", 0.9, (5.0, 0.5, 7.0, 3.0), masks[1]),
+    ]
+    cup = found("cup")
+    pair, other = whole_objects(GLOVES_CUP, [gloves[0], cup, gloves[1]])
+    assert (pair.name, pair.score, pair.box) == ("gloves", 0.9, (1.0, 0.5, 7.0, 3.0))
+    assert pair.mask.sum() == 8
+    assert other is cup
