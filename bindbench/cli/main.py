@@ -10,6 +10,7 @@ import typer
 from rich.console import Console
 from rich.logging import RichHandler
 
+from bindbench.cli.instabind import instabind
 from bindbench.errors import UserError
 
 app = typer.Typer(
@@ -20,6 +21,7 @@ app = typer.Typer(
 )
 train = typer.Typer(no_args_is_help=True, help="Rebuild the models that the project ships.")
 app.add_typer(train, name="train")
+app.add_typer(instabind, name="instabind")
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 

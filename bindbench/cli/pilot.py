@@ -33,15 +33,15 @@ def run_pilot(
     whole = changed_suite(source, overrides)
     validate(whole)
     few = replace(overrides, concepts=pilot_concepts(whole), name=f"{whole.name}-pilot")
+    store = store_of(store)
     good = run_suite(source, few, store, workers, repair, console)
     pilot = changed_suite(source, few)
     print_projection(projection(pilot, whole, store, workers), workers, gpu_price, console)
     return good
 
 
-def projection(pilot: Suite, whole: Suite, store: str | None, workers: int | None) -> Projection:
-    """Return what a pilot that is built says of the whole suite."""
-    root = store_of(store)
+def projection(pilot: Suite, whole: Suite, root: str, workers: int | None) -> Projection:
+    """Return what a pilot that is built in a store says of the whole suite."""
     context = Context(pilot, Store(root, pilot.name), LocalEngine(1))
     here = len(accelerators().found)
     return project(context, whole, timings(root), workers_of(workers), here)

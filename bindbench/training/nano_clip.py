@@ -132,6 +132,10 @@ class Album:
         self._rng = rng
 
     def deal(self, count: int) -> tuple[Shown, Tensor]:
+        """Return random images with their features (count, D, CELLS, CELLS)."""
+        return self._take(self._rng.integers(len(self._shown), size=count))
+
+    def deal_alike(self, count: int) -> tuple[Shown, Tensor]:
         """Return images of which most are alike, with their features (count, D, CELLS, CELLS).
 
         Images of a random batch can be told apart by their nouns alone; where most are made of few
@@ -144,7 +148,9 @@ class Album:
         alike = min(round(ALIKE * count), len(score) - 1)
         chosen = np.argpartition(-score, alike)[:alike]
         others = self._rng.integers(len(score), size=count - alike)
-        rows = np.concatenate([chosen, others])
+        return self._take(np.concatenate([chosen, others]))
+
+    def _take(self, rows: np.ndarray) -> tuple[Shown, Tensor]:
         return self._shown.take(rows), self._features[rows].float()
 
     def _few(self, table: np.ndarray, count: int) -> np.ndarray:
@@ -397,7 +403,7 @@ def contrast(
     name, pace, losses, hits = "negclip" if swaps else "clip", Pace(phase.steps), [], []
     for step in range(1, phase.steps + 1):
         schedule(optimizer, step, phase.steps)
-        shown, features = album.deal(phase.batch)
+        shown, features = album.deal_alike(phase.batch)
         told = narrator.tell(shown, swaps, rng)
         images, texts = _embedded(model, tokenizer, features, told)
         loss, hit = _contrastive_loss(model.logit_scale.exp() * images @ texts.T, told)
@@ -460,7 +466,7 @@ class Recipe:
     """How long each part of the training is."""
 
     trunk: Phase = Phase(2000, 64)
-    naming: Phase = Phase(400, 256)
+    naming: Phase = Phase(500, 256)
     clip: Phase = Phase(800, 256)
     negclip: Phase = Phase(300, 256, 0.5)
 

@@ -69,7 +69,7 @@ LATER_TRUNK_RATE, RATE = 6e-4, 1.7e-3  # while the decoder learns
 EMPTY_WEIGHT = 0.15  # of empty cells
 NAMING, ALIGNING, PLACING = 1.0, 1.0, 0.5  # weights of the losses while the trunk learns
 LATER_NAMING, LATER_ALIGNING = 0.15, 0.5  # and while the decoder learns
-IMAGES, TEXTS, SMALL = Phase(1200, 64), Phase(2400, 32), Phase(400, 32)
+IMAGES, TEXTS, SMALL = Phase(1200, 64), Phase(2400, 32), Phase(1200, 32)
 RECOLORED = (0.5, 20)  # share of objects, and number of colors in a batch
 
 

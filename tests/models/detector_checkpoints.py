@@ -100,14 +100,14 @@ def _grounded_processor(folder: Path) -> Any:
     return hf.GroundingDinoProcessor(images, bert_tokenizer(folder))
 
 
-def owlv2(folder: Path) -> tuple[Any, Any]:
-    """Of the detectors that take a list of names and give a number for each."""
+def clip_tokenizer() -> Any:
+    """Return a tokenizer of whole words, with the ends of a text marked as CLIP's are."""
     core = Tokenizer(models.WordLevel({t: i for i, t in enumerate(_clip_words())}, "<unk>"))
     core.pre_tokenizer = pre_tokenizers.Whitespace()
     core.post_processor = processors.TemplateProcessing(
         single="<s> $A </s>", special_tokens=[("<s>", 1), ("</s>", 2)]
     )
-    tokens = hf.PreTrainedTokenizerFast(
+    return hf.PreTrainedTokenizerFast(
         tokenizer_object=core,
         bos_token="<s>",
         eos_token="</s>",
@@ -115,6 +115,11 @@ def owlv2(folder: Path) -> tuple[Any, Any]:
         unk_token="<unk>",
         model_max_length=16,
     )
+
+
+def owlv2(folder: Path) -> tuple[Any, Any]:
+    """Of the detectors that take a list of names and give a number for each."""
+    tokens = clip_tokenizer()
     config = hf.Owlv2Config(
         text_config=CLIP_TEXT | {"vocab_size": len(tokens)},
         vision_config=CLIP_VISION,
@@ -124,11 +129,40 @@ def owlv2(folder: Path) -> tuple[Any, Any]:
     return hf.Owlv2ForObjectDetection(config), hf.Owlv2Processor(images, tokens)
 
 
+def omdet_turbo(folder: Path) -> tuple[Any, Any]:
+    tokens = clip_tokenizer()
+    text = CLIP_TEXT | {"vocab_size": len(tokens), "projection_dim": 32}
+    config = hf.OmDetTurboConfig(
+        backbone_config=hf.SwinConfig(**SWIN, window_size=4, out_indices=[2, 3, 4]),
+        text_config=hf.CLIPTextConfig(**text),
+        image_size=96,
+        apply_layernorm_after_vision_backbone=False,  # timm's trunk needs it, this one has it
+        text_projection_in_dim=32,
+        text_projection_out_dim=32,
+        task_encoder_hidden_dim=32,
+        class_embed_dim=32,
+        num_queries=12,
+        encoder_hidden_dim=32,
+        vision_features_channels=[32, 32, 32],
+        encoder_in_channels=[16, 32, 64],
+        encoder_attention_heads=4,
+        encoder_dim_feedforward=32,
+        decoder_hidden_dim=32,
+        decoder_num_heads=4,
+        decoder_num_layers=2,
+        decoder_dim_feedforward=32,
+    )
+    images = hf.DetrImageProcessor(size={"height": 96, "width": 96})
+    return hf.OmDetTurboForObjectDetection(config), hf.OmDetTurboProcessor(images, tokens)
+
+
 def _clip_words() -> tuple[str, ...]:
     return ("<pad>", "<s>", "</s>", "<unk>", *WORDS, *MORE_WORDS)
 
 
-FAMILIES = {build.__name__: build for build in (grounding_dino, mm_grounding_dino, owlv2)}
+FAMILIES = {
+    build.__name__: build for build in (grounding_dino, mm_grounding_dino, owlv2, omdet_turbo)
+}
 
 
 def save_detector(family: str, folder: Path, seed: int = 0) -> Path:
@@ -146,7 +180,7 @@ def _sharpen(model: nn.Module) -> None:
     """Scale matrices up, and give boxes a size: those of an untouched model all look alike."""
     with torch.no_grad():
         for name, value in model.named_parameters():
-            if "bbox_embed" in name or "box_head" in name:
+            if any(part in name for part in ("bbox_embed", "bbox_head", "box_head")):
                 value.normal_(std=0.4)
             elif "class_embed" in name and "bias" in name:
                 value.zero_()  # it begins where hardly anything is an object

@@ -114,18 +114,20 @@ def test_flux_with_true_guidance_is_that_of_the_plain_use(pipeline_folder):
 
 @pytest.mark.parametrize("family", ["sd3", "flux", "sdxl", "sd2"])
 def test_each_text_is_encoded_once_in_a_shard(family, pipeline_folder):
+    # The negative prompt stands beside an empty text; SDXL's is zeros that need no encoding.
+    beside = {"sd3": [1, 1], "sdxl": [1], "sd2": [1, 1], "flux": []}[family]
     generator = load(pipeline_folder(family), **options_of(family)).fresh()
-    guided = family != "flux"
     with watch(pipeline_of(generator).text_encoder) as rows:
         generator.generate(requests())
-        # Four distinct texts in one batch, and the negative prompt beside an empty text; SDXL's is
-        # zeros that need no encoding.
-        beside = {"sd3": [1, 1], "sdxl": [1], "sd2": [1, 1], "flux": []}[family]
-        assert rows == [4, *beside]
+        assert rows == [4, *beside]  # four distinct texts, in one batch
         generator.generate(requests()[1:])
         assert rows == [4, *beside]
         generator.fresh().generate(requests()[:2])
-        assert rows == [4, *beside, 2] and guided == bool(beside)
+        assert rows == [4, *beside, 2]
+    generator = load(pipeline_folder(family), **options_of(family, guidance=1.0)).fresh()
+    with watch(pipeline_of(generator).text_encoder) as rows:
+        generator.generate(requests())
+        assert rows == [4]
 
 
 @pytest.mark.parametrize(("most", "parts"), [(3, [3, 2]), (2, [2, 1, 2]), (1, [1] * 5)])

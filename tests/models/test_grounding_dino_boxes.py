@@ -34,7 +34,7 @@ def plain_use(
     """As the model's page on the hub shows it."""
     processor = hf.AutoProcessor.from_pretrained(folder)
     model = hf.AutoModelForZeroShotObjectDetection.from_pretrained(folder).eval()
-    grounded = family != "owlv2"
+    grounded = family.endswith("grounding_dino")
     query = f"{noun}." if grounded else [noun]
     inputs = processor(images=image, text=[query], return_tensors="pt")
     with torch.no_grad():

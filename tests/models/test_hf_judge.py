@@ -89,12 +89,11 @@ COLORS = [
 RELATIONS = [
     Concept("position", ("bus", "guitar"), ("to the left of",)),
     Concept("position", ("umbrella", "chair"), ("above",)),
-    Concept("relative_size", ("scooter", "key"), ("larger than",)),
     Concept("position", ("bus", "key", "fan"), ("to the right of", "under")),
 ]
 SHAPES = [
     Concept("shape_color", ("sphere", "pyramid"), ("red", "cyan")),
-    Concept("shape_color", ("torus", "cube"), ("purple", "yellow")),
+    Concept("shape_color", ("torus", "cone"), ("purple", "yellow")),
 ]
 
 
@@ -122,8 +121,7 @@ def closed(concept: Concept, kind: str) -> tuple[Concept, list[Question]]:
 
 CASES = [
     *(("color", concept, fault) for concept in COLORS[1:] for fault in ("leaked", "exchanged")),
-    *(("relation", concept, "relation") for concept in RELATIONS if concept.task_name[0] == "p"),
-    *(("relation", concept, "size") for concept in RELATIONS if concept.task_name[0] == "r"),
+    *(("relation", concept, "relation") for concept in RELATIONS),
     *(("count", concept, fault) for concept in COLORS[1:3] for fault in ("dropped", "doubled")),
     *(("shape", concept, "wrong_shape") for concept in SHAPES),
 ]

@@ -6,7 +6,7 @@ import pytest
 
 from bindbench.engine.local import LocalEngine
 from bindbench.models import registry
-from bindbench.models.registry import FAMILIES, Family
+from bindbench.models.registry import FAMILIES, Family, Role
 from bindbench.pipeline.base import Context
 from bindbench.pipeline.spine import IdleEngine
 from bindbench.storage.store import Store
@@ -70,6 +70,25 @@ def test_a_detector_and_a_judge_are_held_together(large):
     load("finder", "cuda", "detector")
     load("painter", "cuda", "generator")
     assert held == ["painter"]
+
+
+def test_a_detector_and_a_judge_of_one_stage_stay_together(large, monkeypatch):
+    for role in ("detector", "judge"):
+        family = Family(role, "large", (), Options, lambda n, o, lexicon: Model(n.name))
+        monkeypatch.setitem(FAMILIES, (role, "large"), family)
+
+    def load_as(role: Role, name: str):
+        settings = RoleSettings(model=f"large:{name}", options={"device": "cuda"})
+        return registry.load(role, settings, VocabularySources())
+
+    for _ in range(2):
+        load_as("detector", "a")
+        load_as("judge", "b")
+    assert held == ["a", "b"]
+    load_as("judge", "c")
+    assert held == ["c"]
+    load_as("scorer", "d")
+    assert held == ["d"]
 
 
 def test_models_of_the_processor_stay(large):

@@ -1,0 +1,109 @@
+"""Does a person agree with the parser? A stratified sample to judge, and the agreement."""
+
+import csv
+import io
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from bindbench.analysis.resampling import wilson
+from bindbench.errors import UserError
+from bindbench.instabind.located_json import read_text
+from bindbench.instabind.outcomes import MISBINDING, outcomes
+from bindbench.instabind.outputs import Outputs
+from bindbench.instabind.questions import Question
+
+FIELDS = ("question_id", "setting", "question", "right", "answer", "read_as", "class", "agree")
+VERDICTS = {"yes": True, "no": False}
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How many judged answers were read as a person reads them."""
+
+    judged: int
+    agreed: int
+    low: float  # Wilson's interval at 95%
+    high: float
+
+
+def sample(
+    questions: Mapping[str, Question], outputs: Outputs, size: int, seed: int = 0
+) -> list[dict[str, str]]:
+    """Return answers to judge: as many of each class, as far as there are.
+
+    A class is an error class, with adjacent and other misbindings apart. The last field, "agree",
+    is empty: a person fills in yes or no.
+    """
+    table = outcomes(questions, outputs)
+    table = table[~table["missing"]]
+    answers = dict(outputs.answers)
+    rng = np.random.default_rng([seed, size])
+    strata = [
+        part.iloc[rng.permutation(len(part))]
+        for _, part in table.groupby(_stratum(table), sort=True)
+    ]
+    turns = [(turn, i) for i, part in enumerate(strata) for turn in range(len(part))]
+    chosen = sorted(turns)[:size]
+    rows = [strata[i].iloc[turn] for turn, i in sorted(chosen, key=lambda at: (at[1], at[0]))]
+    return [
+        {
+            "question_id": row["question_id"],
+            "setting": outputs.setting,
+            "question": questions[row["question_id"]].question,
+            "right": row["gold"],
+            "answer": answers[row["question_id"]],
+            "read_as": row["said"] or "",
+            "class": _stratum(row.to_frame().T).iloc[0],
+            "agree": "",
+        }
+        for row in rows
+    ]
+
+
+def _stratum(table: pd.DataFrame) -> pd.Series:
+    near = np.where(table["distance"] == 1, "adjacent misbinding", "other misbinding")
+    return table["error"].where(table["error"] != MISBINDING, near)
+
+
+def write_sample(path: Path, rows: list[dict[str, str]]) -> None:
+    """Write a sample as CSV.
+
+    Raises:
+        UserError: the file cannot be written.
+    """
+    text = io.StringIO(newline="")
+    writer = csv.DictWriter(text, FIELDS)
+    writer.writeheader()
+    writer.writerows(rows)
+    try:
+        path.write_text(text.getvalue(), encoding="utf-8", newline="")
+    except OSError as error:
+        raise UserError(f"Cannot write {path}: {error.strerror}.") from None
+
+
+def read_agreement(path: Path) -> Agreement:
+    """Return the agreement in a sample that was judged, in whole or in part.
+
+    Raises:
+        UserError: no such column, a verdict other than yes and no, or none at all.
+    """
+    reader = csv.DictReader(io.StringIO(read_text(path), newline=""))
+    if "agree" not in (reader.fieldnames or []):
+        raise UserError(f"{path} has no column 'agree': judge a file of parser-audit.")
+    verdicts = []
+    for row in reader:
+        said = (row["agree"] or "").strip().lower()
+        if said and said not in VERDICTS:
+            raise UserError(
+                f"{path}, line {reader.line_num}: agree is {said!r}, but must be yes or no."
+            )
+        if said:
+            verdicts.append(VERDICTS[said])
+    if not verdicts:
+        raise UserError(f"{path} holds no verdicts: write yes or no in the column 'agree'.")
+    low, high = wilson(sum(verdicts), len(verdicts))
+    return Agreement(len(verdicts), sum(verdicts), float(low), float(high))
