@@ -133,22 +133,21 @@ def parser_audit(
 
 
 def _print(found: dict[str, Any], console: Console) -> None:
-    table = Table(title=f"{found['model']}, {found['setting']}")
-    columns = {
-        "accuracy": "accuracy",
-        "mbr": "MBR",
-        "err_mbr": "Err-MBR",
-        "a_mbr": "A-MBR",
+    table = Table(title=f"{found['model']}, {found['setting']} (%)")
+    with_interval = {"accuracy": "accuracy", "mbr": "MBR", "a_mbr": "A-MBR"}
+    plain = {
         "a_mbr_null": "null",
+        "err_mbr": "Err-MBR",
         "out_of_set_rate": "out of set",
         "recognition_rate": "recognition",
         "invalid_rate": "invalid",
     }
     table.add_column("")
-    for name in ("questions", *columns.values()):
+    for name in ("questions", *with_interval.values(), *plain.values()):
         table.add_column(name, justify="right")
     for name, row in {"overall": found["overall"], **found["levels"]}.items():
-        cells = (_percent(row[key], row["intervals"].get(key)) for key in columns)
+        cells = [_percent(row[key], row["intervals"].get(key)) for key in with_interval]
+        cells += [_percent(row[key]) for key in plain]
         table.add_row(name, f"{row['total']:,}", *cells)
     console.print(table)
     for name, gap in found.get("gaps", {}).items():
@@ -159,10 +158,12 @@ def _print(found: dict[str, Any], console: Console) -> None:
         )
 
 
-def _percent(value: float | None, interval: tuple[float, float] | None) -> str:
+def _percent(value: float | None, interval: tuple[float, float] | None = None) -> str:
     if value is None:
         return "-"
-    return f"{value:.1%}" + (f"\n{interval[0]:.1%} - {interval[1]:.1%}" if interval else "")
+    return f"{100 * value:.1f}" + (
+        f"\n{100 * interval[0]:.1f}-{100 * interval[1]:.1f}" if interval else ""
+    )
 
 
 def _points(gap: dict[str, Any]) -> str:

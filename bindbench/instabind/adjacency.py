@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
-import pandas as pd
 
-from bindbench.instabind.outcomes import MISBINDING
+from bindbench.instabind.outcomes import MISBINDING, Outcomes
 
 EXCLUDED_LEVEL = "L4"
 
@@ -35,7 +34,7 @@ def adjacent_chance(size: np.ndarray, target: np.ndarray) -> np.ndarray:
     return neighbors / (size - 1)
 
 
-def adjacency(table: pd.DataFrame) -> Adjacency:
+def adjacency(table: Outcomes) -> Adjacency:
     """Return the test on outcomes, without their level L4.
 
     The test permutes: for each target instance, what it was mistaken for is assigned anew among
@@ -43,11 +42,11 @@ def adjacency(table: pd.DataFrame) -> Adjacency:
     recurs in several questions about one instance is one event. The number from neighbors is
     then compared with its exact distribution.
     """
-    rows = table[(table["error"] == MISBINDING) & (table["level"] != EXCLUDED_LEVEL)]
-    if rows.empty:
+    rows = table.where((table.error == MISBINDING) & (table.level != EXCLUDED_LEVEL))
+    if not len(rows):
         return Adjacency(0, None, None, 1.0)
-    adjacent = int((rows["distance"] == 1).sum())
-    null = adjacent_chance(rows["group_size"].to_numpy(), rows["target"].to_numpy())
+    adjacent = int((rows.distance == 1).sum())
+    null = adjacent_chance(rows.group_size, rows.target)
     return Adjacency(
         len(rows), adjacent / len(rows), float(null.mean()), _two_sided(_units(rows), adjacent)
     )
@@ -56,14 +55,15 @@ def adjacency(table: pd.DataFrame) -> Adjacency:
 _Unit = tuple[int, int, tuple[int, ...]]  # other instances, neighbors among them, errors from each
 
 
-def _units(rows: pd.DataFrame) -> Counter[_Unit]:
-    found: Counter[_Unit] = Counter()
-    for (_, _, target), unit in rows.groupby(["image_id", "group_id", "target"], sort=True):
-        size = int(unit["group_size"].iloc[0])
-        neighbors = (int(str(target)) > 1) + (int(str(target)) < size)
-        errors = tuple(sorted(Counter(unit["source"]).values(), reverse=True))
-        found[size - 1, neighbors, errors] += 1
-    return found
+def _units(rows: Outcomes) -> Counter[_Unit]:
+    errors: dict[tuple[str, str, int, int], Counter[int]] = {}
+    columns = (rows.image_id, rows.group_id, rows.group_size, rows.target, rows.source)
+    for image, group, size, target, source in zip(*columns, strict=True):
+        errors.setdefault((image, group, int(size), int(target)), Counter())[int(source)] += 1
+    return Counter(
+        (size - 1, (target > 1) + (target < size), tuple(sorted(counts.values(), reverse=True)))
+        for (_, _, size, target), counts in errors.items()
+    )
 
 
 def _two_sided(units: Counter[_Unit], observed: int) -> float:

@@ -151,8 +151,10 @@ def _distinct(field: str, values: Iterable[object], group: str) -> None:
 def _unique_ids(path: Path, field: str, rows: Iterable[Located]) -> None:
     first: dict[str, int] = {}
     for row in rows:
-        line = first.setdefault(row[field], row.line)
-        if line != row.line:
+        name = row[field]
+        if name in first:
             raise UserError(
-                f"{path}, line {row.line}: the {field} {row[field]!r} is also given in line {line}."
+                f"{path}, line {row.line}: the {field} {name!r} is also given in line "
+                f"{first[name]}."
             )
+        first[name] = row.line

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 from bindbench.instabind.annotations import AnnotationFile, Group, Instance, Picture
 from bindbench.instabind.parsing import canonical, normalise
@@ -71,10 +72,7 @@ def _group(group: Group) -> Iterator[tuple[str, str]]:
     for value, several in owners.items():
         if len(several) > 1:
             names = " and ".join(one.instance_id for one in several)
-            beside = any(
-                b.order_index - a.order_index == 1
-                for a, b in zip(several, several[1:], strict=False)
-            )
+            beside = any(b.order_index - a.order_index == 1 for a, b in pairwise(several))
             yield (
                 "shared_attribute",
                 f"{names} are {value}{', and neighbors' if beside else ''}: no L2 or L3 question "

@@ -4,16 +4,14 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
 from bindbench.errors import UserError
 from bindbench.instabind.adjacency import EXCLUDED_LEVEL, adjacency
 from bindbench.instabind.answer_bias import letters, yes_no
 from bindbench.instabind.gaps import gaps
-from bindbench.instabind.metrics import by, by_level, confusion, metrics
-from bindbench.instabind.outcomes import outcomes
+from bindbench.instabind.metrics import by, confusion, metrics
+from bindbench.instabind.outcomes import Outcomes, outcomes
 from bindbench.instabind.outputs import LOCALIZED, read_outputs
-from bindbench.instabind.questions import LEVELS, read_questions
+from bindbench.instabind.questions import read_questions
 
 
 def evaluate(
@@ -43,7 +41,7 @@ def evaluate(
         "model": outputs.model,
         "setting": outputs.setting,
         "overall": metrics(table).record(),
-        "levels": {level: found.record() for level, found in by_level(table).items()},
+        "levels": {level: one.record() for level, one in by(table, "level").items()},
     }
     if details:
         found["details"] = _details(table)
@@ -56,30 +54,24 @@ def evaluate(
             )
         differences = gaps(outcomes(questions, full, compat), table, compat)
         found["gaps"] = {name: gap.record() for name, gap in differences.items()}
-    return found, int(table["missing"].sum())
+    return found, int(table.missing.sum())
 
 
-def _details(table: pd.DataFrame) -> dict[str, Any]:
-    tested = {"overall": table, **{level: table[table["level"] == level] for level in LEVELS}}
+def _details(table: Outcomes) -> dict[str, Any]:
+    tested = {"overall": table, **table.by("level")}
     lean, preference = yes_no(table), letters(table)
     return {
-        "missing": int(table["missing"].sum()),
+        "missing": int(table.missing.sum()),
         "classes": {name: one.record() for name, one in by(table, "class_name").items()},
         "group_sizes": {name: one.record() for name, one in by(table, "group_size").items()},
         "positions": {
             size: {name: one.record() for name, one in by(part, "target").items()}
-            for size, part in _parts(table, "group_size").items()
+            for size, part in table.by("group_size").items()
         },
         "adjacency": {
-            name: asdict(adjacency(part))
-            for name, part in tested.items()
-            if name != EXCLUDED_LEVEL and len(part)
+            name: asdict(adjacency(part)) for name, part in tested.items() if name != EXCLUDED_LEVEL
         },
         "yes_no": asdict(lean) if lean else None,
         "letters": asdict(preference) if preference else None,
         "confusion": confusion(table),
     }
-
-
-def _parts(table: pd.DataFrame, column: str) -> dict[str, pd.DataFrame]:
-    return {str(key): part for key, part in table.groupby(column, sort=True)}

@@ -1,14 +1,13 @@
 """What an intervention changes, on the same questions (InstaBind-Lite, section V E)."""
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 
 import numpy as np
-import pandas as pd
 
 from bindbench.analysis.resampling import bootstrap_mean, paired_permutation
 from bindbench.instabind.metrics import RESAMPLES, Interval
-from bindbench.instabind.outcomes import CORRECT, INVALID, MISBINDING
-from bindbench.instabind.questions import LEVELS
+from bindbench.instabind.outcomes import CORRECT, INVALID, MISBINDING, Outcomes
 
 
 @dataclass(frozen=True)
@@ -34,7 +33,7 @@ class Gaps:
         return asdict(self)
 
 
-def gaps(full: pd.DataFrame, other: pd.DataFrame, compat: bool = False) -> dict[str, Gaps]:
+def gaps(full: Outcomes, other: Outcomes, compat: bool = False) -> dict[str, Gaps]:
     """Return the gaps over all common questions ("overall") and by level.
 
     Args:
@@ -42,24 +41,23 @@ def gaps(full: pd.DataFrame, other: pd.DataFrame, compat: bool = False) -> dict[
         other: outcomes with the intervention.
         compat: rates of invalid answers are 0, as in the authors' summaries.
     """
-    pairs = other.merge(full, on="question_id", suffixes=("", "_full"), sort=False)
-    parts = {"overall": pairs, **{level: pairs[pairs["level"] == level] for level in LEVELS}}
-    return {name: _gaps(part, compat) for name, part in parts.items() if len(part)}
+    errors = dict(zip(full.question_id, full.error, strict=True))
+    both = other.where(np.array([key in errors for key in other.question_id], bool))
+    parts = {"overall": both, **both.by("level")}
+    return {name: _gaps(errors, part, compat) for name, part in parts.items() if len(part)}
 
 
-def _gaps(pairs: pd.DataFrame, compat: bool) -> Gaps:
-    images = pd.factorize(pairs["image_id"])[0]
-    full, other = pairs["error_full"].to_numpy(), pairs["error"].to_numpy()
+def _gaps(errors: Mapping[str, str], part: Outcomes, compat: bool) -> Gaps:
+    images = np.unique(part.image_id, return_inverse=True)[1]
+    full, other = np.array([errors[key] for key in part.question_id], object), part.error
 
     def gap(better: np.ndarray, worse: np.ndarray) -> Gap:
         differences = better.astype(float) - worse
         found = bootstrap_mean(differences, images, replicates=RESAMPLES)
-        return Gap(
-            found.value, (found.low, found.high), paired_permutation(differences, images)
-        )
+        return Gap(found.value, (found.low, found.high), paired_permutation(differences, images))
 
     return Gaps(
-        len(pairs),
+        len(part),
         gap(other == CORRECT, full == CORRECT),
         gap(full == MISBINDING, other == MISBINDING),
         (0.0, 0.0)

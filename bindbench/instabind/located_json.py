@@ -115,7 +115,9 @@ def invalid(path: Path, error: ValidationError, value: Any, line: int | None = N
     given = first.get("input")
     shown = f" (it is {given!r})" if given is None or isinstance(given, str | int | float) else ""
     place = line or _line_of(value, first["loc"])
-    return UserError(f"{path}, line {place}: {where}{': ' if where else ''}{_lower(reason)}{shown}.")
+    return UserError(
+        f"{path}, line {place}: {where}{': ' if where else ''}{_lower(reason)}{shown}."
+    )
 
 
 def _lower(sentence: str) -> str:

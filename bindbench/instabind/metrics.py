@@ -1,15 +1,19 @@
 """The benchmark's rates, with image-cluster bootstrap intervals (InstaBind-Lite, section V)."""
 
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 
 import numpy as np
-import pandas as pd
 
 from bindbench.analysis.resampling import bootstrap_ratio
-from bindbench.instabind.adjacency import adjacent_chance
-from bindbench.instabind.outcomes import CORRECT, INVALID, MISBINDING, OUT_OF_SET, RECOGNITION
-from bindbench.instabind.questions import LEVELS
+from bindbench.instabind.adjacency import EXCLUDED_LEVEL, adjacent_chance
+from bindbench.instabind.outcomes import (
+    CORRECT,
+    INVALID,
+    MISBINDING,
+    OUT_OF_SET,
+    RECOGNITION,
+    Outcomes,
+)
 
 RESAMPLES = 1000
 Interval = tuple[float, float]
@@ -37,13 +41,12 @@ class Metrics:
         return asdict(self)
 
 
-def metrics(table: pd.DataFrame, seed: int = 0, resamples: int = RESAMPLES) -> Metrics:
+def metrics(table: Outcomes, seed: int = 0, resamples: int = RESAMPLES) -> Metrics:
     """Return the rates over a table of outcomes that is not empty.
 
     All questions about an image are resampled together.
     """
-    error = table["error"].to_numpy()
-    distance = table["distance"].to_numpy()
+    error, distance = table.error, table.distance
     every = np.ones(len(table), bool)
     wrong, misbound = error != CORRECT, error == MISBINDING
     parts = {
@@ -55,13 +58,11 @@ def metrics(table: pd.DataFrame, seed: int = 0, resamples: int = RESAMPLES) -> M
         "recognition_rate": (error == RECOGNITION, every),
         "invalid_rate": (error == INVALID, every),
     }
-    images = pd.factorize(table["image_id"])[0]
+    images = np.unique(table.image_id, return_inverse=True)[1]
     estimates = {
         name: bootstrap_ratio(top, bottom, images, seed, resamples)
         for name, (top, bottom) in parts.items()
     }
-    sizes, targets = table["group_size"].to_numpy(), table["target"].to_numpy()
-    null = adjacent_chance(sizes[misbound], targets[misbound])
     rates = {name: int(top.sum()) / max(int(down.sum()), 1) for name, (top, down) in parts.items()}
     return Metrics(
         total=len(table),
@@ -70,47 +71,40 @@ def metrics(table: pd.DataFrame, seed: int = 0, resamples: int = RESAMPLES) -> M
         mbr=rates["mbr"],
         err_mbr=rates["err_mbr"] if wrong.any() else None,
         a_mbr=rates["a_mbr"] if misbound.any() else None,
-        a_mbr_null=_null(table, misbound, null),
+        a_mbr_null=_null(table.where(misbound)),
         out_of_set_rate=rates["out_of_set_rate"],
         recognition_rate=rates["recognition_rate"],
         invalid_rate=rates["invalid_rate"],
         distance_counts={
-            str(d): int((distance == d).sum()) for d in range(1, int(sizes.max()))
+            str(d): int((distance == d).sum()) for d in range(1, int(table.group_size.max()))
         },
         intervals={name: (one.low, one.high) for name, one in estimates.items() if one},
     )
 
 
-def _null(table: pd.DataFrame, misbound: np.ndarray, null: np.ndarray) -> float | None:
-    """Return the mean chance; a false claim of L4 is a neighbor's, so that there it is 1."""
-    if not misbound.any():
+def _null(misbindings: Outcomes) -> float | None:
+    """Return the mean chance; a false claim of L4 is a neighbor's, so that there it is given."""
+    if not len(misbindings):
         return None
-    given = table["level"].to_numpy()[misbound] == "L4"
-    return float(np.where(given, table["distance"].to_numpy()[misbound] == 1, null).mean())
+    chance = adjacent_chance(misbindings.group_size, misbindings.target)
+    given = misbindings.level == EXCLUDED_LEVEL
+    return float(np.where(given, misbindings.distance == 1, chance).mean())
 
 
-def by(table: pd.DataFrame, column: str, seed: int = 0) -> dict[str, Metrics]:
+def by(table: Outcomes, column: str, seed: int = 0) -> dict[str, Metrics]:
     """Return the metrics of each value of a column, in sorted order."""
-    return {str(key): metrics(part, seed) for key, part in table.groupby(column, sort=True)}
+    return {name: metrics(part, seed) for name, part in table.by(column).items()}
 
 
-def by_level(table: pd.DataFrame, seed: int = 0) -> dict[str, Metrics]:
-    """Return the metrics of each level that the table holds."""
-    parts: Mapping[str, pd.DataFrame] = {
-        level: table[table["level"] == level] for level in LEVELS
-    }
-    return {level: metrics(part, seed) for level, part in parts.items() if len(part)}
-
-
-def confusion(table: pd.DataFrame) -> dict[str, list[list[int]]]:
+def confusion(table: Outcomes) -> dict[str, list[list[int]]]:
     """Return, by group size, how often each target (row) was answered with each source (column).
 
     Answers that are no instance's are not counted; neither is L4, whose sources are given.
     """
-    rows = table[(table["source"] > 0) & (table["level"] != "L4")]
+    rows = table.where((table.source > 0) & (table.level != EXCLUDED_LEVEL))
     found = {}
-    for size, part in rows.groupby("group_size", sort=True):
-        n = int(str(size))
-        flat = (part["target"].to_numpy() - 1) * n + part["source"].to_numpy() - 1
-        found[str(size)] = np.bincount(flat, minlength=n * n).reshape(n, n).tolist()
+    for size, part in rows.by("group_size").items():
+        n = int(size)
+        flat = (part.target - 1) * n + part.source - 1
+        found[size] = np.bincount(flat, minlength=n * n).reshape(n, n).tolist()
     return found

@@ -3,10 +3,11 @@
 InstaBind-Lite, sections III and V.
 """
 
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
+from typing import NamedTuple, Self
 
-import pandas as pd
+import numpy as np
 
 from bindbench.instabind.outputs import Outputs
 from bindbench.instabind.parsing import (
@@ -44,10 +45,51 @@ class Outcome(NamedTuple):
     missing: bool  # there was no answer at all
 
 
-def outcomes(
-    questions: Mapping[str, Question], outputs: Outputs, compat: bool = False
-) -> pd.DataFrame:
-    """Return one row for each question that the setting asks; the columns are ``Outcome``'s.
+@dataclass(frozen=True, eq=False)
+class Outcomes:
+    """Many outcomes: an array (n,) for each field of ``Outcome``."""
+
+    question_id: np.ndarray
+    image_id: np.ndarray
+    group_id: np.ndarray
+    class_name: np.ndarray
+    level: np.ndarray
+    group_size: np.ndarray
+    target: np.ndarray
+    gold: np.ndarray
+    said: np.ndarray
+    error: np.ndarray
+    source: np.ndarray
+    distance: np.ndarray
+    missing: np.ndarray
+
+    @classmethod
+    def of(cls, rows: Iterable[Outcome]) -> Self:
+        """Return the table of these rows."""
+        columns = list(zip(*rows, strict=True)) or [()] * len(fields(cls))
+        kinds = {"group_size": int, "target": int, "source": int, "distance": int, "missing": bool}
+        return cls(
+            *(
+                np.array(column, kinds.get(field.name, object))
+                for field, column in zip(fields(cls), columns, strict=True)
+            )
+        )
+
+    def __len__(self) -> int:
+        return len(self.question_id)
+
+    def where(self, keep: np.ndarray) -> Self:
+        """Return the rows that a mask (n,) or indices (m,) choose."""
+        return type(self)(*(getattr(self, field.name)[keep] for field in fields(self)))
+
+    def by(self, column: str) -> dict[str, Self]:
+        """Return the rows of each value of a column, in sorted order of the values."""
+        values = getattr(self, column)
+        return {str(value): self.where(values == value) for value in sorted(set(values))}
+
+
+def outcomes(questions: Mapping[str, Question], outputs: Outputs, compat: bool = False) -> Outcomes:
+    """Return the outcome of each question that the setting asks.
 
     A question without an answer counts as invalid. With ``compat`` it is left out, a question that
     was answered twice counts twice, and letters are read as the authors' code reads them.
@@ -60,7 +102,7 @@ def outcomes(
             for key, question in questions.items()
             if question.level in outputs.levels and key not in answered
         ]
-    return pd.DataFrame(rows, columns=list(Outcome._fields))
+    return Outcomes.of(rows)
 
 
 def classify(question: Question, answer: str | None, compat: bool = False) -> Outcome:

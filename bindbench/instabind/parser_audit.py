@@ -7,16 +7,24 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 
 from bindbench.analysis.resampling import wilson
 from bindbench.errors import UserError
 from bindbench.instabind.located_json import read_text
-from bindbench.instabind.outcomes import MISBINDING, outcomes
+from bindbench.instabind.outcomes import Outcomes, outcomes
 from bindbench.instabind.outputs import Outputs
 from bindbench.instabind.questions import Question
 
-FIELDS = ("question_id", "setting", "question", "right", "answer", "read_as", "class", "agree")
+FIELDS: tuple[str, ...] = (
+    "question_id",
+    "setting",
+    "question",
+    "right",
+    "answer",
+    "read_as",
+    "class",
+    "agree",
+)
 VERDICTS = {"yes": True, "no": False}
 
 
@@ -39,34 +47,34 @@ def sample(
     is empty: a person fills in yes or no.
     """
     table = outcomes(questions, outputs)
-    table = table[~table["missing"]]
+    table = table.where(~table.missing)
     answers = dict(outputs.answers)
     rng = np.random.default_rng([seed, size])
-    strata = [
-        part.iloc[rng.permutation(len(part))]
-        for _, part in table.groupby(_stratum(table), sort=True)
-    ]
-    turns = [(turn, i) for i, part in enumerate(strata) for turn in range(len(part))]
-    chosen = sorted(turns)[:size]
-    rows = [strata[i].iloc[turn] for turn, i in sorted(chosen, key=lambda at: (at[1], at[0]))]
+    classes = _classes(table)
+    strata = [rng.permutation(np.flatnonzero(classes == name)) for name in sorted(set(classes))]
+    turns = sorted((turn, i) for i, rows in enumerate(strata) for turn in range(len(rows)))
+    chosen = sorted(int(strata[i][turn]) for turn, i in turns[:size])
     return [
         {
-            "question_id": row["question_id"],
+            "question_id": table.question_id[row],
             "setting": outputs.setting,
-            "question": questions[row["question_id"]].question,
-            "right": row["gold"],
-            "answer": answers[row["question_id"]],
-            "read_as": row["said"] or "",
-            "class": _stratum(row.to_frame().T).iloc[0],
+            "question": questions[table.question_id[row]].question,
+            "right": table.gold[row],
+            "answer": answers[table.question_id[row]],
+            "read_as": table.said[row] or "",
+            "class": classes[row],
             "agree": "",
         }
-        for row in rows
+        for row in chosen
     ]
 
 
-def _stratum(table: pd.DataFrame) -> pd.Series:
-    near = np.where(table["distance"] == 1, "adjacent misbinding", "other misbinding")
-    return table["error"].where(table["error"] != MISBINDING, near)
+def _classes(table: Outcomes) -> np.ndarray:
+    """Return the error class of each row, with adjacent and other misbindings apart."""
+    classes = table.error.copy()
+    classes[table.distance == 1] = "adjacent misbinding"
+    classes[table.distance > 1] = "other misbinding"
+    return classes
 
 
 def write_sample(path: Path, rows: list[dict[str, str]]) -> None:
@@ -76,7 +84,7 @@ def write_sample(path: Path, rows: list[dict[str, str]]) -> None:
         UserError: the file cannot be written.
     """
     text = io.StringIO(newline="")
-    writer = csv.DictWriter(text, FIELDS)
+    writer = csv.DictWriter(text, list(FIELDS))
     writer.writeheader()
     writer.writerows(rows)
     try:

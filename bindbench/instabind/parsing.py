@@ -34,7 +34,7 @@ YES_NO = ("yes", "no")
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 _MARKER = re.compile(r"(?:final\s+)?answer\s*:", re.IGNORECASE)
-_LETTER = re.compile(r"\s*(?:option\s+)?\(?([A-Za-z])(?:\s*[.):,]|\s*$)(.*)", re.DOTALL)
+_LETTER = re.compile(r"\s*(?:option\s+)?\(?([a-z])(?:\s*[.):,]|\s*$)", re.IGNORECASE)
 _COMPAT_LETTER = re.compile(r"(?:^\s*|\()([A-Za-z])\b")
 _JOINED = re.compile(r" and |&|\+")
 

@@ -8,9 +8,9 @@ and one false claim for each instance.
 import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from bindbench.errors import UserError
 from bindbench.instabind.annotations import Annotations, Group, Instance, Neighbors, Picture
@@ -88,6 +88,21 @@ class Question(Part):
     relation: Literal["left", "right"] | None = None  # L3: on which side of the anchor
     proposed_attribute_value: str | None = None  # L4
     proposed_attribute_source_instance_id: str | None = None
+
+    @model_validator(mode="after")
+    def _whole(self) -> Self:
+        kind = _TYPES[self.level][1]
+        if self.answer_type != kind:
+            raise ValueError(f"answer_type of a question of {self.level} must be {kind}")
+        if self.level == "L4" and self.proposed_attribute_value is None:
+            raise ValueError("a question of L4 needs its proposed_attribute_value")
+        members = self.binding_context.instances
+        if all(one.instance_id != self.target_instance_id for one in members):
+            raise ValueError(
+                f"the target {self.target_instance_id!r} is not among the instances of "
+                "binding_context"
+            )
+        return self
 
     @property
     def target(self) -> Member:
@@ -292,16 +307,7 @@ def read_questions(path: Path) -> dict[str, Question]:
             raise UserError(
                 f"{path}, line {line}: the question {key!r} is also in line {lines[key]}."
             )
-        if all(one.instance_id != question.target_instance_id for one in _members(question)):
-            raise UserError(
-                f"{path}, line {line}: the target {question.target_instance_id!r} is not among "
-                "the instances of binding_context."
-            )
         found[key], lines[key] = question, line
     if not found:
         raise UserError(f"{path} holds no questions.")
     return found
-
-
-def _members(question: Question) -> list[Member]:
-    return question.binding_context.instances

@@ -64,11 +64,11 @@ class Prompts:
         if self._is_guided():
             if not self._negative:
                 # It stands beside an empty text, so that it does not depend on the batch.
-                encoded = self._encode([""], guided=True)
-                self._negative = {k: v.cpu() for k, v in encoded.items() if k.startswith(NEGATIVE)}
-            found |= {
-                name: row.expand(len(texts), *row.shape[1:]) for name, row in self._negative.items()
-            }
+                for name, row in self._encode([""], guided=True).items():
+                    if name.startswith(NEGATIVE):
+                        self._negative[name] = row.cpu()
+            for name, row in self._negative.items():
+                found[name] = row.expand(len(texts), *row.shape[1:])
         device = self._pipeline._execution_device
         return self._call | {name: value.to(device) for name, value in found.items()}
 

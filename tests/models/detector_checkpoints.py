@@ -131,16 +131,16 @@ def owlv2(folder: Path) -> tuple[Any, Any]:
 
 def omdet_turbo(folder: Path) -> tuple[Any, Any]:
     tokens = clip_tokenizer()
-    text = CLIP_TEXT | {"vocab_size": len(tokens), "projection_dim": 32}
+    text = CLIP_TEXT | {"vocab_size": len(tokens), "hidden_size": 64, "projection_dim": 64}
     config = hf.OmDetTurboConfig(
         backbone_config=hf.SwinConfig(**SWIN, window_size=4, out_indices=[2, 3, 4]),
         text_config=hf.CLIPTextConfig(**text),
         image_size=96,
         apply_layernorm_after_vision_backbone=False,  # timm's trunk needs it, this one has it
-        text_projection_in_dim=32,
-        text_projection_out_dim=32,
+        text_projection_in_dim=64,
+        text_projection_out_dim=64,
         task_encoder_hidden_dim=32,
-        class_embed_dim=32,
+        class_embed_dim=64,
         num_queries=12,
         encoder_hidden_dim=32,
         vision_features_channels=[32, 32, 32],
@@ -182,6 +182,8 @@ def _sharpen(model: nn.Module) -> None:
         for name, value in model.named_parameters():
             if any(part in name for part in ("bbox_embed", "bbox_head", "box_head")):
                 value.normal_(std=0.4)
+            elif name.endswith("text_projection"):
+                value.normal_(std=0.3)  # OmDet's begins at zero
             elif "class_embed" in name and "bias" in name:
                 value.zero_()  # it begins where hardly anything is an object
             elif value.ndim == 2 and "embed" not in name and "norm" not in name:

@@ -33,6 +33,7 @@ NAMES = ("sd3", "flux", "sdxl", "sdxl_turbo", "sd2", "pixart")
 # An embedding or a step of a batch may differ in the last bits from that of one image, and floats
 # become bytes by rounding.
 BYTES = 1
+NEGATIVES = {"sd3": "a cup", "flux": "", "sdxl": "a cup", "sd2": "a cup"}
 
 
 @pytest.mark.parametrize("family", NAMES)
@@ -124,6 +125,12 @@ def test_each_text_is_encoded_once_in_a_shard(family, pipeline_folder):
         assert rows == [4, *beside]
         generator.fresh().generate(requests()[:2])
         assert rows == [4, *beside, 2]
+    # The shards of a process share the negative prompt, but no text.
+    root = load(pipeline_folder(family), **options_of(family, negative_prompt=NEGATIVES[family]))
+    root.fresh().generate(requests()[:1])
+    with watch(pipeline_of(root).text_encoder) as rows:
+        root.fresh().generate(requests()[:1])
+        assert rows == [1]
     generator = load(pipeline_folder(family), **options_of(family, guidance=1.0)).fresh()
     with watch(pipeline_of(generator).text_encoder) as rows:
         generator.generate(requests())

@@ -18,8 +18,7 @@ from bindbench.models.hf_names import HfSource
 RNG = np.random.default_rng(0)
 IMAGES = [RNG.integers(0, 256, (h, w, 3), np.uint8) for h, w in ((48, 64), (40, 40), (48, 64))]
 NOUNS = [["cup", "bow tie", "hot-air balloon"], ["sports car"], ["gloves", "lamp"]]
-# Those of random weights are found at any threshold; OWL's scores are lower.
-BOX = {"owlv2": 0.2}
+BOX = {"owlv2": 0.2, "omdet_turbo": 0.6}  # thresholds in the middle of a tiny model's scores
 PIXELS = 0.05
 
 
