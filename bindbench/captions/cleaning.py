@@ -52,7 +52,7 @@ _REFUSAL = re.compile(
     r"|(?:unfortunately,? )?i (?:can['’]?t|cannot|can not|could not|couldn['’]t|won['’]t|will not"
     r"|do not|don['’]t|need|would need|apologi[sz]e)\b"
     r"|sorry\b|(?:my )?apologies\b|as an? (?:ai|language model|assistant)\b"
-    r"|(?:could|can) you\b|please (?:provide|specify|clarify|give)\b",
+    r"|(?:(?:could|can) you|please) (?:please )?(?:provide|specify|clarify|give|tell|share)\b",
     re.IGNORECASE,
 )
 _REMARK = re.compile(

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
@@ -45,7 +46,7 @@ def validate(annotations: Annotations, as_json: Json = False) -> None:
     typer.echo(", ".join(f"{count:,} {name}" for name, count in counts.items()))
     for one in found:
         typer.echo(f"line {one.line}, {one.group_id}: {one.kind}: {one.message}")
-    typer.echo(f"{len(found)} findings" if found else "Nothing to report.")
+    typer.echo(f"Findings: {len(found)}" if found else "Nothing to report.")
 
 
 @instabind.command()
@@ -87,7 +88,7 @@ def evaluate(
         raise UserError("--details is for --json: give both, or leave it out.")
     found, missing = run(questions, outputs, full, details=details, compat=compat)
     if missing:
-        log.warning("%d questions without an answer in %s: counted as invalid.", missing, outputs)
+        log.warning("Questions without an answer in %s: %d, counted as invalid.", outputs, missing)
     if as_json:
         typer.echo(json.dumps(found, indent=2))
     else:
@@ -133,19 +134,24 @@ def parser_audit(
 
 
 def _print(found: dict[str, Any], console: Console) -> None:
-    table = Table(title=f"{found['model']}, {found['setting']} (%)")
-    with_interval = {"accuracy": "accuracy", "mbr": "MBR", "a_mbr": "A-MBR"}
+    table = Table(
+        title=f"{found['model']}, {found['setting']} (%)",
+        box=SIMPLE_HEAD,
+        padding=(0, 0, 0, 1),
+        show_edge=False,
+    )
+    with_interval = {"accuracy": "acc.", "mbr": "MBR", "a_mbr": "A-MBR"}
     plain = {
         "a_mbr_null": "null",
         "err_mbr": "Err-MBR",
-        "out_of_set_rate": "out of set",
-        "recognition_rate": "recognition",
-        "invalid_rate": "invalid",
+        "out_of_set_rate": "out",
+        "recognition_rate": "rec.",
+        "invalid_rate": "inv.",
     }
-    table.add_column("")
-    for name in ("questions", *with_interval.values(), *plain.values()):
-        table.add_column(name, justify="right")
-    for name, row in {"overall": found["overall"], **found["levels"]}.items():
+    table.add_column("", no_wrap=True)
+    for name in ("n", *with_interval.values(), *plain.values()):
+        table.add_column(name, justify="right", no_wrap=True)
+    for name, row in {"all": found["overall"], **found["levels"]}.items():
         cells = [_percent(row[key], row["intervals"].get(key)) for key in with_interval]
         cells += [_percent(row[key]) for key in plain]
         table.add_row(name, f"{row['total']:,}", *cells)

@@ -33,9 +33,8 @@ def run_pilot(
     whole = changed_suite(source, overrides)
     validate(whole)
     few = replace(overrides, concepts=pilot_concepts(whole), name=f"{whole.name}-pilot")
-    store = store_of(store)
+    pilot, store = changed_suite(source, few), store_of(store)
     good = run_suite(source, few, store, workers, repair, console)
-    pilot = changed_suite(source, few)
     print_projection(projection(pilot, whole, store, workers), workers, gpu_price, console)
     return good
 

@@ -28,15 +28,15 @@ def draw(logits: Tensor, number: float, sampling: Sampling) -> int:
         number: a uniform random number in [0, 1), which decides alone.
         sampling: temperature and top_p.
     """
-    shares = (logits.float() / sampling.temperature).softmax(-1).double()
+    shares = (logits.float() / sampling.temperature).softmax(-1)
     values, tokens = shares.topk(min(TOP, len(shares)))
     if float(values.sum()) < sampling.top_p:
         values, tokens = shares.sort(descending=True, stable=True)
-    before = values.cumsum(0)
-    size = int((before < sampling.top_p).sum()) + 1
-    before = before[:size]
-    place = int((before <= number * before[-1]).sum())
-    return int(tokens[min(place, size - 1)])
+    sums = values.cpu().double().cumsum(0)  # not every device knows float64
+    size = int((sums < sampling.top_p).sum()) + 1
+    sums = sums[:size]
+    place = int((sums <= number * sums[-1]).sum())
+    return int(tokens[min(place, len(sums) - 1)])
 
 
 class Sampler:

@@ -103,10 +103,8 @@ class HfWriter:
         )
 
     def _tokens(self, text: str) -> list[int]:
-        # As transformers does: special tokens are added unless the template wrote them.
-        bos = self._tokenizer.bos_token
-        written = bool(bos) and text.startswith(bos)
-        return self._tokenizer(text, add_special_tokens=not written)["input_ids"]
+        # A chat template writes its special tokens itself.
+        return self._tokenizer(text, add_special_tokens=not self._chats)["input_ids"]
 
     def _ends(self, token: int) -> bool:
         return token in self._stops or (not self._chats and "\n" in self._decode([token]))

@@ -13,6 +13,7 @@ from bindbench.captions.minimal import write_minimal
 from bindbench.captions.slots import Template
 from bindbench.concepts import Concept
 from bindbench.models import registry
+from bindbench.models.base import Writer, Written
 from bindbench.pipeline import concept_set
 from bindbench.pipeline.asking import ask_all, usage_summary
 from bindbench.pipeline.base import (
@@ -90,7 +91,6 @@ class WriteCaptions:
         for row, concept, contextual in zip(rows, concepts, written, strict=True):
             passed = contextual.template is not None
             minimal = write_minimal(concept, lexicon)
-            reason = contextual.reason if not passed else ""
             common = {
                 "index": row["index"],
                 "concept_id": row["concept_id"],
@@ -107,7 +107,8 @@ class WriteCaptions:
             out.append(
                 common
                 | _text(contextual.text, contextual.template)
-                | {"track": "contextual", "attempts": contextual.attempts, "reason": reason}
+                | {"track": "contextual", "attempts": contextual.attempts}
+                | {"reason": contextual.reason}
                 | {"tries": [_try_row(found, contextual.text) for found in contextual.tries]}
             )
         return table(out, SCHEMA)
@@ -115,11 +116,23 @@ class WriteCaptions:
     def _contextual(self, concepts: Sequence[Concept], lexicon: Lexicon) -> list[ContextualCaption]:
         settings = self.suite.profile.writer
         writer = registry.load("writer", settings, self.suite.profile.vocabularies)
+        batched = _InBatches(writer, settings.batch_size)
+        return write_contextual(batched, concepts, lexicon, self.suite.seed, settings.attempts)
 
-        def write(part: Sequence[Concept]) -> list[ContextualCaption]:
-            return write_contextual(writer, part, lexicon, self.suite.seed, settings.attempts)
 
-        return ask_all(concepts, settings.batch_size, write, lambda concept: concept.id)
+@dataclass(frozen=True)
+class _InBatches:
+    """A writer that writes the captions of a shard batch by batch."""
+
+    writer: Writer
+    size: int
+
+    def write(self, concepts: Sequence[Concept], seeds: Sequence[int]) -> list[Written]:
+        def ask(part: Sequence[tuple[Concept, int]]) -> list[Written]:
+            return self.writer.write([c for c, _ in part], [seed for _, seed in part])
+
+        pairs = list(zip(concepts, seeds, strict=True))
+        return ask_all(pairs, self.size, ask, lambda pair: pair[0].id)
 
 
 def _try_row(found: Attempt, text: str) -> dict[str, Any]:

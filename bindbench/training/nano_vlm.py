@@ -70,6 +70,7 @@ EMPTY_WEIGHT = 0.15  # of empty cells
 NAMING, ALIGNING, PLACING = 1.0, 1.0, 0.5  # weights of the losses while the trunk learns
 LATER_NAMING, LATER_ALIGNING = 0.15, 0.5  # and while the decoder learns
 IMAGES, TEXTS, SMALL = Phase(1200, 64), Phase(2400, 32), Phase(1200, 32)
+SIZES_REPEATED = 3
 RECOLORED = (0.5, 20)  # share of objects, and number of colors in a batch
 
 
@@ -182,6 +183,11 @@ class School:
         """Return what packs texts."""
         return Packer(self.tokenizer, content_words(self.plan.lexicon), IMAGE_TOKENS)
 
+    def sizes_often(self) -> np.ndarray:
+        """Return the scenes, those about sizes several times: few others are clear in size."""
+        about_sizes = [c.task.label_role == "sizes" for c in self.scenes.concepts]
+        return np.repeat(np.arange(len(self.scenes)), np.where(about_sizes, SIZES_REPEATED, 1))
+
     def camera(self) -> Camera:
         """Return what makes views of the scenes."""
         return Camera(self.scenes, self.plan, *RECOLORED)
@@ -250,11 +256,12 @@ def talk(
     vocabulary = school.tokenizer.get_vocab()
     aligning, camera, packer = Aligning(school.plan, vocabulary), school.camera(), school.packer()
     asker = Asker(school.plan.lexicon, nouns_of(school.plan.lexicon))
-    deck, pace, losses = Deck(len(school.scenes), rng), Pace(phase.steps), []
+    often, pace, losses = school.sizes_often(), Pace(phase.steps), []
+    deck = Deck(len(often), rng)
     model.train()
     for step in range(1, phase.steps + 1):
         schedule(optimizer, step, phase.steps)
-        seen = camera.views(deck.deal(phase.batch), rng)
+        seen = camera.views(often[deck.deal(phase.batch)], rng)
         sights = sights_of(school.scenes, school.boxes, seen, school.plan)
         targets = cell_targets(school.scenes, seen, sights, school.plan)
         packed = packer.pack([asker.ask(s, rng) if s else [] for s in sights])

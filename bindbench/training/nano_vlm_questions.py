@@ -25,7 +25,9 @@ LEVEL_SPREAD = 0.13  # most offset of objects on one level
 CAPTION_WEIGHT = 4.0  # of a whole caption, beside 1 of an answer's token
 FRAME_WEIGHT = 0.15  # of a word that tells nothing of the scene, beside one that does
 BLIND = 0.12  # share of captions that the image is hidden from
+SIZES_FIRST = 0.7  # how often a caption of relations is of sizes, if these are clear
 WHOLE = 0.6  # share of color captions that tell the whole scene
+ASKED_UNCLEAR = 0.5  # share of unclear relations that are asked about nevertheless
 HARD = 0.65  # share of false claims with another object's color
 
 
@@ -215,7 +217,7 @@ class Asker:
         order = [int(k) for k in rng.permutation(sight.n)]
         count = 2 if sight.n == 2 or rng.random() < 0.2 else sight.n
         tasks = ("position", "relative_size")
-        for task in tasks if rng.random() < 0.55 else tasks[::-1]:
+        for task in tasks if rng.random() > SIZES_FIRST else tasks[::-1]:
             relations = self._lexicon.positions if task == "position" else self._lexicon.sizes
             labels: list[str] = []
             for i, j in itertools.pairwise(order[:count]):
@@ -323,7 +325,8 @@ class Asker:
             if axis == 3:
                 texts += self._relation_claim(sight, i, j, rng)
             else:
-                texts += self.judged(sight, i, j, ("horizontal", "vertical", "size")[axis])
+                asked = self.judged(sight, i, j, ("horizontal", "vertical", "size")[axis])
+                texts += [t for t in asked if t.answer != UNCLEAR or rng.random() < ASKED_UNCLEAR]
         return texts
 
     def judged(self, sight: Sight, i: int, j: int, axis: str) -> list[Text]:

@@ -57,7 +57,7 @@ def test_run(project, monkeypatch, capsys, arguments, words):
     ("fields", "words"),
     [
         ({"profile": "embeded"}, "Unknown profile 'embeded': did you mean embedded?"),
-        ({"overrides": {"judge": {"model": "pixel:validator"}}}, "did you mean pixels?"),
+        ({"overrides": {"judge": {"model": "pixel:validator"}}}, "did you mean pixels"),
         ({"overrides": {"generator": {"model": "mitsuba:icon"}}}, "did you mean mitsuba:icons?"),
         ({"overrides": {"writer": {"model": "gemma"}}}, "write family:name@revision"),
         ({"overrides": {"scorers": [{"model": "check:orcale"}]}}, "did you mean check:oracle"),

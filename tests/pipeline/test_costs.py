@@ -85,7 +85,7 @@ def test_workers_share_shards():
 
 
 def test_the_start_counts_once_whatever_the_number_of_concepts():
-    # Of 8 s the second shard's 12 rows took 2.4, so that the first one's 13 took 2.6: 3 s of loading.
+    # Of 8 s the second shard's 12 rows took 2.4, so that the first one's 13 took 2.6: 3 s to load.
     builds = chain(suite_of(), 8.0, first=5.6)
     for concepts, seconds in ((20, 3 + 5.0), (40, 3 + 10.0), (4000, 3 + 1000.0)):
         found = cost(suite_costs(suite_of(concepts), builds, 1), "images")
