@@ -146,8 +146,31 @@ class FunctionScorer:
         image = request.image if self._as_array else PILImage.fromarray(request.image)
         found = self._function(image, list(request.texts))
         # A tensor may be on a device, and in a dtype that numpy does not know.
-        values = found.tolist() if hasattr(found, "tolist") else [float(value) for value in found]
-        return np.asarray(values, np.float64)
+        values = found.tolist() if hasattr(found, "tolist") else found
+        try:
+            if not isinstance(values, list | tuple):
+                raise TypeError("no sequence")
+            _check_numbers(values)
+            return np.array(values, np.float64)
+        except (TypeError, ValueError, OverflowError) as error:
+            raise UserError(
+                f"{self.name} returned {_shown(found)} for item {request.key}: return a list, an "
+                f"array or a tensor of {len(request.texts)} numbers, one for each text."
+            ) from error
+
+
+def _check_numbers(values: Any) -> None:
+    """Raise a TypeError if a leaf of nested lists is no number."""
+    for value in values:
+        if isinstance(value, list | tuple):
+            _check_numbers(value)
+        elif isinstance(value, bool | str | bytes) or not hasattr(value, "__float__"):
+            raise TypeError("no number")
+
+
+def _shown(value: Any) -> str:
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 80 else f"{text[:77]}..."
 
 
 @dataclass(frozen=True)
@@ -231,8 +254,17 @@ def evaluate(
     Raises:
         UserError: an argument is wrong, or a score is missing, NaN or infinite.
     """
-    if subset is not None and subset < 1:
+    if not isinstance(benchmark, BuiltBenchmark):
+        raise UserError(
+            f"benchmark={_shown(benchmark)} is no benchmark: give what bindbench.open_benchmark "
+            "returns."
+        )
+    if subset is not None and (not isinstance(subset, int) or subset < 1):
         raise UserError(f"subset={subset} is no number of items: give 1 or more, or None for all.")
+    if isinstance(tracks, str) or not tracks or any(track not in TRACKS for track in tracks):
+        raise UserError(f"tracks={tracks!r} is wrong: give a tuple of {' and '.join(TRACKS)}.")
+    if images not in ("pil", "array"):
+        raise UserError(f"images={images!r} is wrong: give 'pil' or 'array'.")
     model = _as_scorer(scorer, dtype, images == "array")
     cells: dict[tuple[str, str, Mode, Readout], Accuracy] = {}
     for track in tracks:

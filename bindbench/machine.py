@@ -4,6 +4,7 @@ import os
 import platform
 import re
 import shutil
+import tempfile
 from pathlib import Path
 
 CPUS = Path("/proc/cpuinfo")
@@ -50,9 +51,15 @@ def free_disk(path: Path) -> int:
 
 
 def is_writable(path: Path) -> bool:
-    """Whether a folder is, or can be made, where this process may write."""
-    place = _existing(path)
-    return place.is_dir() and os.access(place, os.W_OK)
+    """Whether a folder is, or can be made, where this process may write.
+
+    Tried with a file that is gone at once: permissions say nothing to root.
+    """
+    try:
+        with tempfile.TemporaryFile(dir=_existing(path)):
+            return True
+    except OSError:
+        return False
 
 
 def _existing(path: Path) -> Path:

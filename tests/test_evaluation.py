@@ -252,6 +252,27 @@ def test_mistakes_are_one_sentence(opened, call, message):
         call(opened)
 
 
+@pytest.mark.parametrize(
+    "returned",
+    [None, 1.0, [None] * 16, ["1"] * 16, "a" * 16, [True] * 16, set(range(16)), {"a": 1.0},
+     [10**400] * 16, np.zeros(16, complex)],
+)  # fmt: skip
+def test_what_a_function_returns_must_be_numbers_in_order(opened, returned):
+    with pytest.raises(UserError, match=r"the function <lambda> returned .* for item .*: return a"):
+        bindbench.evaluate(lambda image, texts: returned, opened, subset=1)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"images": "tensor"}, {"tracks": ()}, {"tracks": "minimal"}, {"subset": 1.5}]
+)
+def test_wrong_arguments_are_one_sentence(opened, wrong):
+    name = next(iter(wrong))
+    with pytest.raises(UserError, match=rf"{name}=.* is "):
+        bindbench.evaluate(Recorder(), opened, **wrong)
+    with pytest.raises(UserError, match="benchmark='color-n2' is no benchmark"):
+        bindbench.evaluate(Recorder(), "color-n2")
+
+
 def test_what_cannot_be_opened_is_one_sentence(context, tmp_path):
     with pytest.raises(UserError, match=r"negatives of color-n2 is not in .*build it with"):
         bindbench.open_benchmark(tmp_path / "store" / "loop", "color-n2")

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 from rich.console import Console
 
-from bindbench.cli.places import project_folder, workers_of
+from bindbench.cli.places import project_folder, store_of, workers_of
 from bindbench.cli.processes import PROCESS_TAG, release_dead_runs, this_process
 from bindbench.errors import UserError
 from bindbench.suite import Suite, load_suite, read_yaml, resolve_suite, suite_fields
@@ -134,6 +134,10 @@ def run_suite(
     """Build a suite, print its tables, and return whether every step and check passed."""
     folder = project_folder()
     set_environment(folder, store, workers)
+    from bindbench.storage.store import Store
+
+    name = changed_suite(source, overrides).name
+    Store(store_of(store), name).check_writable()  # before a suite file is written
     suite = prepare(source, overrides)
     definitions = load_definitions(folder)
     from dagster import DagsterInstance
@@ -143,7 +147,6 @@ def run_suite(
     with DagsterInstance.get() as instance:
         runner = Runner(definitions, instance, repair, console)
         release_dead_runs(instance)
-        runner.context().store.check_writable()
         good = runner.run(suite)
         print_summary(runner.context(), console)
     return good
@@ -218,6 +221,7 @@ class Runner:
 
     def job(self, name: str, partition: str | None = None) -> bool:
         """Run one job and print why it failed, if it did."""
+        release_dead_runs(self.instance)  # one killed meanwhile would hold a pool's slot for ever
         result = self.definitions.resolve_job_def(name).execute_in_process(
             instance=self.instance,
             partition_key=partition,

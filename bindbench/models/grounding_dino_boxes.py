@@ -20,6 +20,7 @@ from bindbench.models.halving import Halving
 from bindbench.models.hf_loading import Checkpoint
 from bindbench.models.hf_names import HfSource
 from bindbench.models.hf_options import HfOptions
+from bindbench.scoring.checked import remedy
 
 GROUNDED = (
     "grounding-dino",
@@ -129,7 +130,7 @@ class BoxFinder:
         if any(broken):
             raise UserError(
                 f"{self._name} gave NaN for {queries[broken.index(True)][1]!r} in "
-                f"{self._options.dtype}: check its weights, or set the option dtype to float32."
+                f"{self._options.dtype}: {remedy(self._options.dtype)}."
             )
 
     def _found(self, result: dict[str, Any], size: tuple[int, int]) -> list[FoundBox]:

@@ -57,10 +57,13 @@ def _fault(scores: Scores, texts: int, dtype: str) -> str:
     for name, row in given.items():
         broken = asked & ~np.isfinite(row)
         if broken.any():
-            return (
-                f"the {name} {row[np.argmax(broken)]} in {dtype} (check its weights, or set the "
-                "option dtype to float32)"
-            )
+            return f"the {name} {row[np.argmax(broken)]} in {dtype} ({remedy(dtype)})"
     if "token count" in given and (fewest := given["token count"][asked].min()) < 1:
         return f"a text of {fewest} tokens (its tokenizer reads nothing there)"
     return ""
+
+
+def remedy(dtype: str) -> str:
+    """Return what to do about numbers that are not finite."""
+    wider = "" if dtype in ("float32", "float64") else ", or set the option dtype to float32"
+    return f"check its weights{wider}"

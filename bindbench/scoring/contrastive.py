@@ -8,6 +8,7 @@ import numpy as np
 
 from bindbench.errors import UserError
 from bindbench.models.base import Image, ScoreRequest, Scores
+from bindbench.scoring.checked import remedy
 from bindbench.scoring.embeddings import EmbeddingCache
 
 TEXT_MEGABYTES = 256
@@ -112,8 +113,7 @@ class ContrastiveScorer:
         if broken.any():
             raise UserError(
                 f"{self._encoders.name} gave an embedding with NaN or infinity for "
-                f"{names[int(np.argmax(broken))]} in {self.dtype}: check its weights, or set the "
-                "option dtype to float32."
+                f"{names[int(np.argmax(broken))]} in {self.dtype}: {remedy(self.dtype)}."
             )
 
 

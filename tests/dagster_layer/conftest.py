@@ -24,6 +24,7 @@ def defs(tmp_path_factory):
             "shard_size": 3,
             "generator": {"options": {"samples": 4, "faults": {"dropped": 0.3}}},
             "survival": {name: {"low": 0.0} for name in ("presence", "background", "label")},
+            "scorers": [{"model": f"check:{name}"} for name in ("constant", "random", "oracle")],
         },
     }
     suite.write_text(yaml.safe_dump(fields))

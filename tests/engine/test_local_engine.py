@@ -195,7 +195,7 @@ def test_workers_die_with_their_parent(tmp_path, how):
         parent.kill()
     else:
         os.killpg(parent.pid, signal.SIGINT)  # as a terminal does: to all processes
-    _, errors = parent.communicate(timeout=10)
+    _, errors = parent.communicate(timeout=60)
     wait_until(lambda: not any(map(is_running, workers)))
     # One traceback, the parent's: workers say nothing about Ctrl-C.
     assert errors.count("Traceback") == (0 if how == "kill -9" else 1)

@@ -102,7 +102,8 @@ def test_a_template_of_image_models_gets_parts(checkpoint):
 
 def plain_text(folder: Path, prompt: str, seed: int, family: str, most: int) -> list[int]:
     """Sample with the library's own tools: each token by a whole pass over all before it."""
-    auto = AutoModelForCausalLM if family == "llama" else AutoModelForImageTextToText
+    text = family in ("llama", "gpt2")
+    auto = AutoModelForCausalLM if text else AutoModelForImageTextToText
     model = auto.from_pretrained(folder, attn_implementation="eager").eval()
     tokenizer = AutoTokenizer.from_pretrained(folder)
     ids = tokenizer(prompt, add_special_tokens=False, return_tensors="pt")["input_ids"]
@@ -122,9 +123,10 @@ def plain_text(folder: Path, prompt: str, seed: int, family: str, most: int) -> 
     return found
 
 
-@pytest.mark.parametrize("family", ["llama", "gemma3_narrow", "qwen2_5_vl", "qwen3_5"])
-def test_a_batch_is_written_as_each_alone_by_the_plain_library(family, checkpoint, chat):
-    folder = chat if family == "llama" else checkpoint(family)
+@pytest.mark.parametrize("family", ["llama", "gpt2", "gemma3_narrow", "qwen2_5_vl", "qwen3_5"])
+def test_a_batch_is_written_as_each_alone_by_the_plain_library(family, checkpoint, tmp_path):
+    text = family in ("llama", "gpt2")
+    folder = save_text_model(tmp_path, kind=family) if text else checkpoint(family)
     writer = load(folder, **SHORT)
     tokenizer = AutoTokenizer.from_pretrained(folder)
     expected = [

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import torch
 import transformers as hf
-from hf_checkpoints import TEXT, sharpen, tokenizer
+from hf_checkpoints import IDS, TEXT, sharpen, tokenizer
 
 # Of Llama's kind: a message is a string, and there is a system message.
 CHAT = """\
@@ -19,19 +19,25 @@ NO_SYSTEM = (
 
 
 def save_text_model(
-    folder: Path, template: str | None = CHAT, ends: list[int] | None = None
+    folder: Path, template: str | None = CHAT, ends: list[int] | None = None, kind: str = "llama"
 ) -> Path:
-    """Write a tiny Llama with random weights.
+    """Write a tiny model with random weights.
 
     Args:
         folder: to be written.
         template: of chats; None: it is a base model.
         ends: tokens that end a text, beside the tokenizer's own.
+        kind: llama, or gpt2, which learned a vector for each position.
     """
     torch.manual_seed(0)
     tokens = tokenizer()
     tokens.chat_template = template
-    model = hf.LlamaForCausalLM(hf.LlamaConfig(**TEXT, vocab_size=len(tokens)))
+    if kind == "gpt2":
+        sizes = {"n_positions": 2048, "n_embd": 48, "n_layer": 2, "n_head": 4}
+        config = hf.GPT2Config(**sizes, **IDS, vocab_size=len(tokens), initializer_range=0.2)
+        model = hf.GPT2LMHeadModel(config)
+    else:
+        model = hf.LlamaForCausalLM(hf.LlamaConfig(**TEXT, vocab_size=len(tokens)))
     sharpen(model)
     model.generation_config.eos_token_id = [1, *(ends or [])]
     model.save_pretrained(folder)

@@ -23,6 +23,7 @@ def small_suite(**fields) -> Suite:
             "shard_size": 4,
             "survival": {"captions": {"low": 0.0}, "presence": {"low": 0.0}},
             "generator": {"options": {"samples": 4}},
+            "scorers": [{"model": f"check:{name}"} for name in ("constant", "random", "oracle")],
         },
     }
     return resolve_suite(defaults | fields, "small.yaml")
