@@ -1,5 +1,7 @@
 """Loading the parts of a checkpoint of transformers; what goes wrong becomes one sentence."""
 
+import contextlib
+import io
 from typing import Any
 
 import torch
@@ -80,10 +82,13 @@ class Checkpoint:
     def _part(self, part: str, auto: Any, **how: Any) -> Any:
         source = self.source
         how["trust_remote_code"] = self.options.trust_remote_code
+        quiet = contextlib.nullcontext()
         if source.gguf:
             how["gguf_file"] = source.gguf
+            quiet = contextlib.redirect_stderr(io.StringIO())  # a bar that nothing switches off
         try:
-            return auto.from_pretrained(source.place, revision=source.commit, **how)
+            with quiet:
+                return auto.from_pretrained(source.place, revision=source.commit, **how)
         except Exception as error:  # each part, format and library has errors of its own
             raise self._not_loaded(part, error) from error
 
