@@ -92,7 +92,7 @@ RELATIONS = [
     Concept("position", ("bus", "key", "fan"), ("to the right of", "under")),
 ]
 SHAPES = [
-    Concept("shape_color", ("sphere", "pyramid"), ("red", "cyan")),
+    Concept("shape_color", ("sphere", "cone"), ("green", "pink")),
     Concept("shape_color", ("torus", "cone"), ("purple", "yellow")),
 ]
 
