@@ -20,7 +20,7 @@ def write(folder: Path, name: str, text: str) -> Path:
 def test_defaults_build_all_nine_benchmarks():
     suite = resolve_suite(MINIMAL, "mine.yaml")
     assert len(suite.benchmarks) == 9
-    assert suite.concepts == dict.fromkeys(suite.benchmarks, 60)
+    assert suite.concepts == dict.fromkeys(suite.benchmarks, 64)
     assert suite.profile.generator.model == "mitsuba:icons"
 
 
