@@ -83,19 +83,21 @@ def prepare(source: str, overrides: Overrides) -> Suite:
             raise UserError(
                 f"{target} was written by hand and would be replaced: give another --name."
             )
-        validate(suite)
-        target.write_text(WRITTEN + yaml.safe_dump(changed, sort_keys=False), encoding="utf-8")
         path = target
     validate(suite)
+    if changed != fields:  # only now: a refused run leaves no suite file
+        path.write_text(WRITTEN + yaml.safe_dump(changed, sort_keys=False), encoding="utf-8")
     os.environ["BINDBENCH_SUITE"] = str(path.resolve())
     return suite
 
 
 def validate(suite: Suite) -> None:
-    """Check models, vocabularies and spaces before anything starts."""
+    """Check models, vocabularies, spaces and the store before anything starts."""
     from bindbench.pipeline.preflight import check_suite
+    from bindbench.storage.store import Store
 
     check_suite(suite)
+    Store(store_of(None), suite.name).check_writable()
 
 
 def load_definitions(folder: Path) -> "Definitions":
@@ -134,10 +136,6 @@ def run_suite(
     """Build a suite, print its tables, and return whether every step and check passed."""
     folder = project_folder()
     set_environment(folder, store, workers)
-    from bindbench.storage.store import Store
-
-    name = changed_suite(source, overrides).name
-    Store(store_of(store), name).check_writable()  # before a suite file is written
     suite = prepare(source, overrides)
     definitions = load_definitions(folder)
     from dagster import DagsterInstance

@@ -7,8 +7,7 @@ clause order: nano:clip. nano:negclip goes on from there with swapped captions a
 """
 
 import math
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
@@ -22,12 +21,13 @@ from torch.nn import functional
 from bindbench.models.open_clip_names import find_source
 from bindbench.models.open_clip_scorer import load_open_clip
 from bindbench.models.open_clip_text import needed_lengths, text_features
+from bindbench.training.nano_clip_album import Album
 from bindbench.training.nano_clip_captions import Narrator, Told
-from bindbench.training.nano_clip_data import NanoPlan, held_out_pairs
+from bindbench.training.nano_clip_codes import Codes
+from bindbench.training.nano_clip_data import NanoPlan
 from bindbench.training.nano_clip_figures import measure
-from bindbench.training.nano_clip_images import UNNAMED, Camera, Scenes, Shown, Targets, targets_of
+from bindbench.training.nano_clip_images import UNNAMED, Camera, Scenes, Targets, targets_of
 from bindbench.training.nano_clip_model import (
-    EMBEDDING,
     Trunk,
     new_model,
     save_weights,
@@ -35,6 +35,8 @@ from bindbench.training.nano_clip_model import (
 )
 from bindbench.training.nano_clip_text import Teller
 from bindbench.training.nano_clip_words import Words, text_and_words
+from bindbench.training.steps import Deck, Pace, Phase, Report, optimizer_of, schedule
+from bindbench.training.trained_scenes import save_scenes
 from bindbench.training.validator_data import (
     TRAINING,
     VALIDATION,
@@ -44,133 +46,17 @@ from bindbench.training.validator_data import (
 )
 from bindbench.vocabulary import Lexicon
 
-Report = Callable[[str], None]
 LOG_EVERY = 50  # steps
-SAVE_EVERY = 200  # steps
-WARM_UP = 50  # steps
-WEIGHT_DECAY = 0.05
+TRUNK, NAMING = Phase(2000, 64), Phase(500, 256)
+CLIP, NEGCLIP = Phase(800, 256), Phase(300, 256, 0.5)
 TRUNK_RATE, POOL_RATE, NAMING_RATE, RATE = 5e-3, 1e-3, 1.5e-3, 1e-3
 EMPTY_WEIGHT = 0.15  # of empty cells
 CELL_WEIGHT = 0.5  # of naming cells beside naming objects
 PAIRS_WEIGHT = 1.0  # of naming whole images
 BOUND_WEIGHT = 2.0  # of naming objects by noun and color at once
-CODE_SEED, CODE_SCALE = 7, 20.0
-SHORT = 8, 6  # widths of the vectors of a noun and a color that are bound
 LARGEST_SCALE = 100.0
 TEXT_GROUPS = 3  # that captions are sorted into by length, to spare padding
-# Share of objects that are recolored, and to how many colors in a batch.
-IMAGE_COLORS, ALBUM_COLORS = (0.6, 20), (0.6, 20)
-ALBUM_VIEWS, ALBUM_BATCH = 4, 100  # of each scene; images encoded at a time
-ALIKE = 0.7  # share of a contrastive batch that is made of few nouns and colors
-BATCH_NOUNS, BATCH_COLORS = 10, 6
-
-
-@dataclass(frozen=True)
-class Phase:
-    """One part of the training."""
-
-    steps: int
-    batch: int
-    factor: float = 1.0  # of the learning rates
-
-
-class Pace:
-    """Says how far the work is and how much time is left."""
-
-    def __init__(self, total: int) -> None:
-        self._total, self._started = total, time.monotonic()
-
-    def line(self, done: int) -> str:
-        """Return steps done, their rate and the minutes left."""
-        elapsed = time.monotonic() - self._started
-        left = elapsed / done * (self._total - done)
-        return f"{done}/{self._total}, {done / elapsed:.2f} steps/s, {left / 60:.1f} min left"
-
-
-def optimizer_of(groups: Sequence[tuple[Sequence[nn.Parameter], float]]) -> torch.optim.AdamW:
-    """Return AdamW on (parameters, peak rate) groups; vectors and scalars do not decay."""
-    settings = []
-    for parameters, rate in groups:
-        for decays in (True, False):
-            chosen = [p for p in parameters if (p.ndim > 1) == decays]
-            decay = WEIGHT_DECAY if decays else 0.0
-            settings.append({"params": chosen, "peak": rate, "weight_decay": decay})
-    return torch.optim.AdamW(settings, lr=0.0, betas=(0.9, 0.98))
-
-
-def schedule(optimizer: torch.optim.Optimizer, step: int, steps: int) -> None:
-    """Set the rates of a step (from 1): a warm-up, then a half cosine to 2% of the peak."""
-    factor = 0.02 + 0.98 * 0.5 * (1 + math.cos(math.pi * (step - 1) / steps))
-    for group in optimizer.param_groups:
-        group["lr"] = group["peak"] * min(1.0, step / WARM_UP) * factor
-
-
-class Album:
-    """The trunk's features of many augmented images, once the trunk stays as it is."""
-
-    def __init__(
-        self, trunk: Trunk, scenes: Scenes, plan: NanoPlan, rng: np.random.Generator
-    ) -> None:
-        camera, shown, features = Camera(scenes, plan, *ALBUM_COLORS), [], []
-        trunk.eval()
-        for _ in range(ALBUM_VIEWS):
-            for start in range(0, len(scenes), ALBUM_BATCH):
-                rows = np.arange(start, min(start + ALBUM_BATCH, len(scenes)))
-                seen = camera.views(rows, rng)
-                with torch.no_grad(), torch.autocast("cpu", torch.bfloat16):
-                    features.append(trunk(seen.images).half())
-                shown.append(seen.shown)
-        self._shown, self._features = Shown.together(shown), torch.cat(features)
-        self._nouns = np.zeros((len(self._shown), len(plan.nouns)), np.float32)
-        self._colors = np.zeros((len(self._shown), len(plan.colors)), np.float32)
-        for table, names in (
-            (self._nouns, scenes.nouns[self._shown.rows]),
-            (self._colors, self._shown.colors),
-        ):
-            for row, held in zip(table, names, strict=True):
-                row[held[held != UNNAMED]] = 1
-        self._rng = rng
-
-    def deal(self, count: int) -> tuple[Shown, Tensor]:
-        """Return random images with their features (count, D, CELLS, CELLS)."""
-        return self._take(self._rng.integers(len(self._shown), size=count))
-
-    def deal_alike(self, count: int) -> tuple[Shown, Tensor]:
-        """Return images of which most are alike, with their features (count, D, CELLS, CELLS).
-
-        Images of a random batch can be told apart by their nouns alone; where most are made of few
-        nouns and colors, drawn for each batch, it takes the color of the right object.
-        """
-        noun, color = self._few(self._nouns, BATCH_NOUNS), self._few(self._colors, BATCH_COLORS)
-        objects = self._nouns.sum(1)
-        score = (self._nouns @ noun + 0.5 * (self._colors @ color)) / objects
-        score += 0.1 * self._rng.random(len(score), dtype=np.float32)
-        alike = min(round(ALIKE * count), len(score) - 1)
-        chosen = np.argpartition(-score, alike)[:alike]
-        others = self._rng.integers(len(score), size=count - alike)
-        return self._take(np.concatenate([chosen, others]))
-
-    def _take(self, rows: np.ndarray) -> tuple[Shown, Tensor]:
-        return self._shown.take(rows), self._features[rows].float()
-
-    def _few(self, table: np.ndarray, count: int) -> np.ndarray:
-        few = np.zeros(table.shape[1], np.float32)
-        few[self._rng.choice(len(few), min(count, len(few)), replace=False)] = 1
-        return few
-
-
-class Deck:
-    """Deals the scenes in random order, again and again."""
-
-    def __init__(self, size: int, rng: np.random.Generator) -> None:
-        self._size, self._rng, self._cards = size, rng, np.empty(0, np.int64)
-
-    def deal(self, count: int) -> np.ndarray:
-        """Return the next ``count`` scenes."""
-        while len(self._cards) < count:
-            self._cards = np.concatenate([self._cards, self._rng.permutation(self._size)])
-        dealt, self._cards = self._cards[:count], self._cards[count:]
-        return dealt
+COLORS = 0.6, 20  # share of objects that are recolored, and to how many colors in a batch
 
 
 class Naming(nn.Module):
@@ -221,71 +107,6 @@ def objects_of(cells: Tensor, targets: Targets) -> Tensor:
     return (weights.transpose(1, 2) @ cells).flatten(0, 1)
 
 
-class Codes:
-    """Fixed embeddings of every noun, and of every noun with every color, to learn at first.
-
-    The code of a pair has three parts: the noun's, the color's, and one that binds the two, the
-    outer product of a short vector of the noun and one of the color. Short, because then what a
-    few colors teach of a noun holds for the others, and pairs that are never seen are bound too.
-    """
-
-    def __init__(self, plan: NanoPlan) -> None:
-        rng = np.random.default_rng(CODE_SEED)
-
-        def vectors(count: int, width: int) -> np.ndarray:
-            rows = rng.normal(size=(count, width))
-            return rows / np.linalg.norm(rows, axis=1, keepdims=True)
-
-        nouns, colors = len(plan.nouns), len(plan.colors)
-        short_noun, short_color = SHORT
-        shapes, paints = vectors(nouns, short_noun), vectors(colors, short_color)
-        bound = np.einsum("na,cb->ncab", shapes, paints).reshape(nouns, colors, -1)
-        color_width = (EMBEDDING - bound.shape[2]) // 3
-        noun = vectors(nouns, EMBEDDING - bound.shape[2] - color_width)
-        table = np.zeros((nouns, colors + 1, EMBEDDING))  # the first of each noun has no color
-        table[:, :, : noun.shape[1]] = noun[:, None]
-        table[:, 1:, noun.shape[1] :][:, :, :color_width] = vectors(colors, color_width)
-        table[:, 1:, -bound.shape[2] :] = bound
-        table = table.reshape(-1, EMBEDDING)
-        self._table = functional.normalize(torch.from_numpy(table).float(), dim=-1)
-        self._bound = functional.normalize(self._table[:, -bound.shape[2] :], dim=-1)
-        self._colors = colors
-        held = held_out_pairs(plan.lexicon)
-        self._held = torch.tensor(
-            [(noun, color) in held for noun in plan.nouns for color in ("", *plan.colors)]
-        )
-
-    def bound_loss(self, values: Tensor, names: Tensor) -> tuple[Tensor, float]:
-        """Return the cross-entropy of naming noun and color at once, and the share of right ones.
-
-        By the binding part alone: noun and color apart would do to tell pairs from one another,
-        but not to tell which belong together once several are summed up.
-
-        Args:
-            values: one for each object or word, float32 (M, D).
-            names: what each is, int64 (M,), as ``Narrator`` numbers it.
-        """
-        bound = functional.normalize(values[:, -self._bound.shape[1] :], dim=-1)
-        logits = (CODE_SCALE * bound @ self._bound.T).masked_fill(self._held, -1e4)
-        loss = functional.cross_entropy(logits, names)
-        return loss, (logits.argmax(-1) == names).float().mean().item()
-
-    def loss(self, embeddings: Tensor, named: Tensor) -> tuple[Tensor, float]:
-        """Return the cross-entropy of what embeddings name, and how often they name all of it.
-
-        Args:
-            embeddings: of images or texts, of length 1, float32 (B, D).
-            named: what they are to name, float32 (B, F), as ``Narrator`` numbers it.
-        """
-        logits = CODE_SCALE * embeddings @ self._table.T
-        logits = logits.masked_fill(self._held, -1e4)  # neither right nor wrong
-        shares = named / named.sum(1, keepdim=True)
-        loss = -(shares * logits.log_softmax(-1)).sum(-1).mean()
-        least = logits.masked_fill(named == 0, torch.inf).amin(1)
-        most = logits.masked_fill(named > 0, -torch.inf).amax(1)
-        return loss, (least > most).float().mean().item()
-
-
 def pretrain(
     model: Any, scenes: Scenes, plan: NanoPlan, phase: Phase, seed: int, report: Report
 ) -> None:
@@ -293,7 +114,7 @@ def pretrain(
     rng = np.random.default_rng([seed, 1])
     trunk = Trunk(model.visual)
     naming, codes = Naming(Trunk.features, plan), Codes(plan)
-    camera = Camera(scenes, plan, *IMAGE_COLORS)
+    camera = Camera(scenes, plan, *COLORS)
     narrator = Narrator(scenes, plan, Teller(plan.lexicon))
     pool = model.visual.attnpool
     optimizer = optimizer_of(
@@ -465,10 +286,10 @@ def _contrastive_loss(logits: Tensor, told: Told) -> tuple[Tensor, float]:
 class Recipe:
     """How long each part of the training is."""
 
-    trunk: Phase = Phase(2000, 64)
-    naming: Phase = Phase(500, 256)
-    clip: Phase = Phase(800, 256)
-    negclip: Phase = Phase(300, 256, 0.5)
+    trunk: Phase = TRUNK
+    naming: Phase = NAMING
+    clip: Phase = CLIP
+    negclip: Phase = NEGCLIP
 
     def shortened(self, steps: int) -> "Recipe":
         """Return the recipe with this many contrastive steps, and the other parts in proportion."""
@@ -499,8 +320,7 @@ def train_nano_clip(
     resumes: scenes already in ``cache`` are not drawn again.
 
     Args:
-        out: folder for the folders ``nano-clip`` and ``nano-negclip``; weights are written there
-            every 200 steps.
+        out: folder for the folders ``nano-clip`` and ``nano-negclip``.
         cache: folder for the rendered scenes.
         lexicon: the words to learn; None: those of the embedded suite.
         seed: seed of the scenes, of the first weights and of the order of things.
@@ -543,7 +363,7 @@ def _train(
     model = new_model(folders["clip"])
     tokenizer = open_clip.get_tokenizer(f"local-dir:{folders['clip']}")
     pretrain(model, data, plan, recipe.trunk, seed, report)
-    album = Album(Trunk(model.visual), data, plan, np.random.default_rng([seed, 5]))
+    album = Album(Trunk(model.visual), data, plan, COLORS, np.random.default_rng([seed, 5]))
     narrator = Narrator(data, plan, Teller(plan.lexicon))
     name(model, tokenizer, album, narrator, recipe.naming, seed, report)
     for kind, phase in (("clip", recipe.clip), ("negclip", recipe.negclip)):
@@ -566,17 +386,3 @@ def _report_figures(
             f"{name}: {figure.name}: {100 * figure.share:.1f}% of {figure.items} "
             f"({100 * figure.low:.0f}-{100 * figure.high:.0f}%; chance {100 * figure.chance:.1f}%)"
         )
-
-
-def save_scenes(data: Scenes, plan: NanoPlan, folder: Path) -> None:
-    """Write the ids of all scenes that were rendered for training, as sorted 64-bit numbers."""
-    told = [data.said(row, data.colors[row], plan) for row in range(len(data))]
-    scenes = {concept.scene_id(plan.lexicon) for concept in (*data.concepts, *told)}
-    ids = np.array(sorted(int(scene, 16) for scene in scenes), np.uint64)
-    np.save(folder / "training_scenes.npy", ids, allow_pickle=False)
-
-
-def trained_scenes(folder: Path) -> frozenset[str]:
-    """Return the canonical ids of the scenes that a model was trained on."""
-    ids = np.load(folder / "training_scenes.npy", allow_pickle=False)
-    return frozenset(f"{int(scene):016x}" for scene in ids)

@@ -16,15 +16,6 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from bindbench.training.nano_clip import (
-    Deck,
-    Pace,
-    Phase,
-    Report,
-    optimizer_of,
-    save_scenes,
-    schedule,
-)
 from bindbench.training.nano_clip_data import NanoPlan
 from bindbench.training.nano_clip_images import UNNAMED, Camera, Scenes
 from bindbench.training.nano_vlm_figures import answers, rows_of
@@ -52,6 +43,8 @@ from bindbench.training.nano_vlm_packing import IGNORED, Packer
 from bindbench.training.nano_vlm_questions import Asker, content_words
 from bindbench.training.nano_vlm_rows import RowPlan
 from bindbench.training.nano_vlm_text import joined, new_tokenizer, nouns_of
+from bindbench.training.steps import Deck, Pace, Phase, Report, optimizer_of, schedule
+from bindbench.training.trained_scenes import save_scenes
 from bindbench.training.validator_augment import MAX_OBJECTS
 from bindbench.training.validator_data import (
     TRAINING,

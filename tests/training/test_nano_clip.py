@@ -10,14 +10,9 @@ from bindbench.models.weights import WEIGHTS
 from bindbench.semantics import FALSE, TRUE
 from bindbench.tasks import BENCHMARKS, TRACKS
 from bindbench.training import nano_clip, validator_data
-from bindbench.training.nano_clip import (
-    Codes,
-    Phase,
-    Recipe,
-    train_nano_clip,
-    trained_scenes,
-)
+from bindbench.training.nano_clip import Recipe, train_nano_clip
 from bindbench.training.nano_clip_captions import Narrator
+from bindbench.training.nano_clip_codes import Codes
 from bindbench.training.nano_clip_data import (
     NanoPlan,
     drawable_nouns,
@@ -28,6 +23,8 @@ from bindbench.training.nano_clip_images import Camera, Scenes, targets_of
 from bindbench.training.nano_clip_model import CELLS, SIZE, new_model
 from bindbench.training.nano_clip_text import Teller, save_tokenizer, words_of
 from bindbench.training.nano_clip_words import Words, text_and_words
+from bindbench.training.steps import Phase
+from bindbench.training.trained_scenes import trained_scenes
 from bindbench.training.validator_data import (
     TRAINING,
     Drawn,

@@ -15,7 +15,6 @@ from bindbench.models.hf_options import HfOptions
 from bindbench.models.weights import WEIGHTS
 from bindbench.tasks import BENCHMARKS
 from bindbench.training import nano_vlm, nano_vlm_figures, validator_data
-from bindbench.training.nano_clip import Phase, trained_scenes
 from bindbench.training.nano_clip_data import NanoPlan, evaluation_scenes, held_out_pairs
 from bindbench.training.nano_clip_images import UNNAMED, Camera, Scenes
 from bindbench.training.nano_vlm import SHAPES, Recipe, train_nano_vlm
@@ -37,6 +36,8 @@ from bindbench.training.nano_vlm_packing import IGNORED, Packed, Packer
 from bindbench.training.nano_vlm_questions import Asker, Sight, Text, content_words
 from bindbench.training.nano_vlm_rows import RowPlan
 from bindbench.training.nano_vlm_text import BOS, EOS, IMAGE, new_tokenizer, nouns_of
+from bindbench.training.steps import Phase
+from bindbench.training.trained_scenes import trained_scenes
 from bindbench.training.validator_data import TRAINING, Drawn, Plan, SceneSpec, embedded_lexicon
 
 SHIPPED = sorted(path.name for path in WEIGHTS.glob("nano-vlm*"))
