@@ -46,11 +46,12 @@ def call(monkeypatch, capsys, *arguments: str) -> str:
         (["--concepts", "2000"], "concepts of color-n1 is 2000, but its vocabularies make 1180"),
         (["--workers", "0"], "is '0': give a number from 1 up"),
         (["--benchmark", "color-n2", "--name", "embedded"], "was written by hand"),
-        (["--store", "/dev/null/store"], "The store /dev/null/store/"),
+        (["--store", "/dev/null/store", "--benchmark", "color-n2"], "The store /dev/null/store/"),
     ],
 )
 def test_run(project, monkeypatch, capsys, arguments, words):
     assert words in call(monkeypatch, capsys, "run", *arguments)
+    assert [file.name for file in (project / "suites").iterdir()] == ["embedded.yaml"]
 
 
 @pytest.mark.parametrize(
