@@ -95,7 +95,20 @@ class ServerOptions(Strict):
         return self.input_price, self.output_price
 
 
-class ApiOptions(ServerOptions):
+class AnswerOptions(ServerOptions):
+    """Options of what answers questions about images."""
+
+    asks: Annotated[
+        int, Field(ge=1, le=10, description="times to put a question until its answer is readable")
+    ] = 2
+    max_tokens: Annotated[int, Field(ge=1, description="of an answer")] = 16
+    temperature: Annotated[
+        float | None, Field(ge=0, le=2, description="null: leave it to the server")
+    ] = 0.0
+    detail: Detail = ""
+
+
+class ApiOptions(AnswerOptions):
     """Options of scorers behind a server."""
 
     mode: Annotated[Mode, Field(description="what is asked: see docs/api.md")] = "choice"
@@ -109,14 +122,6 @@ class ApiOptions(ServerOptions):
         Field(ge=1, le=98, description="wrong options, where there are too many for letters"),
     ] = 49
     seed: Annotated[int, Field(ge=0, description="of the order and the sample of options")] = 0
-    asks: Annotated[
-        int, Field(ge=1, le=10, description="times to put a question until its answer is readable")
-    ] = 2
-    max_tokens: Annotated[int, Field(ge=1, description="of an answer")] = 16
-    temperature: Annotated[
-        float | None, Field(ge=0, le=2, description="null: leave it to the server")
-    ] = 0.0
-    detail: Detail = ""
     token_probabilities: Annotated[
         bool, Field(description="yesno: ask for the log-probabilities of the answer's first token")
     ] = True
@@ -131,7 +136,7 @@ class ApiOptions(ServerOptions):
         return self.question or QUESTIONS[self.mode, self.blind]
 
 
-class ApiJudgeOptions(ServerOptions):
+class ApiJudgeOptions(AnswerOptions):
     """Options of judges behind a server."""
 
     orders: Annotated[
@@ -140,14 +145,6 @@ class ApiJudgeOptions(ServerOptions):
     token_probabilities: Annotated[
         bool, Field(description="ask for the log-probabilities of the answer's first token")
     ] = True
-    asks: Annotated[
-        int, Field(ge=1, le=10, description="times to put a question until its answer is readable")
-    ] = 2
-    max_tokens: Annotated[int, Field(ge=1, description="of an answer")] = 16
-    temperature: Annotated[
-        float | None, Field(ge=0, le=2, description="null: leave it to the server")
-    ] = 0.0
-    detail: Detail = ""
 
 
 class ApiWriterOptions(ServerOptions):

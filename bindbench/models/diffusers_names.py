@@ -17,7 +17,7 @@ from bindbench.errors import UserError, unknown_name
 from bindbench.models.availability import Weights, in_hub_cache
 from bindbench.models.diffusers_options import KNOWN, DiffusersOptions, Dtype, Published
 from bindbench.models.file_digest import tree_digest
-from bindbench.models.hf_names import fetch_file
+from bindbench.models.hf_names import find_file
 
 INDEX = "model_index.json"
 # What a pipeline is asked for beside or instead of a text, if it makes no images from texts alone.
@@ -54,18 +54,7 @@ def find_source(name: str, revision: str, options: DiffusersOptions) -> Diffuser
             options don't fit it.
     """
     spelled = f"diffusers:{name}" + (f"@{revision}" if revision else "")
-    path = Path(name).expanduser()
-    if path.is_dir():
-        if revision:
-            raise UserError(f"{spelled}: a folder has no revisions, leave out @{revision}.")
-        place, commit, file = str(path), None, path / INDEX
-        if not file.is_file():
-            raise UserError(f"{spelled}: {path} holds no {INDEX}: give what save_pretrained wrote.")
-    elif name.startswith(("/", ".", "~")) or name.count("/") > 1:
-        raise UserError(f"{spelled}: there is no folder {path}: give one, or a name of the hub.")
-    else:
-        place, file = name, fetch_file(spelled, name, revision, INDEX, "diffusers")
-        commit = file.parent.name
+    place, commit, file = find_file(spelled, name, revision, INDEX, "diffusers")
     index = _read_index(spelled, file)
     pipeline = pipeline_class(spelled, index["_class_name"])
     _check_devices(spelled, options)

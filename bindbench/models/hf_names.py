@@ -68,21 +68,36 @@ def locate(family: str, name: str, revision: str) -> Place:
         UserError: there is no such checkpoint, or it can't be had.
     """
     spelled = f"{family}:{name}" + (f"@{revision}" if revision else "")
+    place, commit, file = find_file(spelled, name, revision, CONFIG, "transformers")
+    return Place(spelled, place, commit, _read_config(spelled, file))
+
+
+def find_file(
+    spelled: str, name: str, revision: str, file: str, library: str
+) -> tuple[str, str | None, Path]:
+    """Return a checkpoint's folder or repository, its commit if it has one, and a file of it.
+
+    Args:
+        spelled: the model's name, for messages.
+        name: of a folder, or of a repository of the hub.
+        revision: of a repository; empty for main.
+        file: one that every model of ``library`` has; of the hub it is fetched if it is not here.
+        library: such as transformers.
+
+    Raises:
+        UserError: there is no such checkpoint, or it can't be had.
+    """
     path = Path(name).expanduser()
     if path.is_dir():
         if revision:
             raise UserError(f"{spelled}: a folder has no revisions, leave out @{revision}.")
-        place, commit, file = str(path), None, path / CONFIG
-        if not file.is_file():
-            raise UserError(
-                f"{spelled}: {path} holds no {CONFIG}: give what save_pretrained wrote."
-            )
-    elif name.startswith(("/", ".", "~")) or name.count("/") > 1:
+        if not (path / file).is_file():
+            raise UserError(f"{spelled}: {path} holds no {file}: give what save_pretrained wrote.")
+        return str(path), None, path / file
+    if name.startswith(("/", ".", "~")) or name.count("/") > 1:
         raise UserError(f"{spelled}: there is no folder {path}: give one, or a name of the hub.")
-    else:
-        place, file = name, fetch_file(spelled, name, revision, CONFIG, "transformers")
-        commit = file.parent.name
-    return Place(spelled, place, commit, _read_config(spelled, file))
+    fetched = fetch_file(spelled, name, revision, file, library)
+    return name, fetched.parent.name, fetched
 
 
 def identity_of(source: HfSource) -> dict[str, str]:

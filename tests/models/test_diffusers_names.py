@@ -16,7 +16,7 @@ from diffusers_use import requests
 from safetensors.torch import load_file, save_file
 
 from bindbench.errors import UserError
-from bindbench.models import diffusers_names, registry
+from bindbench.models import diffusers_names, hf_names, registry
 from bindbench.models.availability import parameters
 from bindbench.models.diffusers_options import KNOWN, DiffusersOptions
 from bindbench.suite import RoleSettings, VocabularySources
@@ -334,7 +334,7 @@ def test_a_full_disk_is_one_sentence(monkeypatch, pipeline_folder):
 
     monkeypatch.setattr(diffusers.DiffusionPipeline, "download", full)
     monkeypatch.setattr(
-        diffusers_names, "fetch_file", lambda *_: pipeline_folder("sd2") / "model_index.json"
+        hf_names, "fetch_file", lambda *_: pipeline_folder("sd2") / "model_index.json"
     )
     with pytest.raises(UserError, match=r"diffusers:org/full: the disk is full: free space in the"):
         load("org/full")

@@ -2,6 +2,7 @@ import numpy as np
 import open_clip
 import pytest
 import torch
+from in_this_process import InThisProcess
 
 from bindbench.concepts import Concept, sample_concepts
 from bindbench.models.open_clip_names import find_source
@@ -311,24 +312,6 @@ def test_recolored_objects_look_it_and_never_make_a_held_out_pair(plan):
 
 
 # Training
-
-
-class InThisProcess:
-    def __init__(self, *_args, **_kwargs):
-        pass
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_args):
-        pass
-
-    def submit(self, function, *args):
-        from concurrent.futures import Future
-
-        future: Future = Future()
-        future.set_result(function(*args))
-        return future
 
 
 def test_training_writes_two_models_that_follow_from_the_seed(monkeypatch, tmp_path):

@@ -3,6 +3,7 @@ import itertools
 import numpy as np
 import pytest
 import torch
+from in_this_process import InThisProcess
 from PIL import Image
 from torch.nn import functional
 from transformers import AutoModelForImageTextToText, AutoProcessor
@@ -365,24 +366,6 @@ def test_an_answer_is_right_if_every_word_is_the_likeliest(tiny, plan, monkeypat
 
 
 # Training
-
-
-class InThisProcess:
-    def __init__(self, *_args, **_kwargs):
-        pass
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_args):
-        pass
-
-    def submit(self, function, *args):
-        from concurrent.futures import Future
-
-        future: Future = Future()
-        future.set_result(function(*args))
-        return future
 
 
 def test_training_writes_two_models_that_follow_from_the_seed(monkeypatch, tmp_path):

@@ -3,6 +3,7 @@ import json
 import numpy as np
 import pytest
 import torch
+from in_this_process import InThisProcess
 
 from bindbench.models.pixel_network import load
 from bindbench.training import validator_data
@@ -22,24 +23,6 @@ def flat_scene(spec: SceneSpec, plan: Plan) -> Drawn:
         image[place] = plan.lexicon.colors.entries[color].srgb
         instances[place], colors[place], nouns[k] = k + 1, color, plan.nouns.index(noun)
     return Drawn(image, instances, colors, nouns)
-
-
-class InThisProcess:
-    def __init__(self, *_args, **_kwargs):
-        pass
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_args):
-        pass
-
-    def submit(self, function, *args):
-        from concurrent.futures import Future
-
-        future: Future = Future()
-        future.set_result(function(*args))
-        return future
 
 
 @pytest.fixture

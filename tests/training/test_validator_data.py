@@ -2,6 +2,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+from in_this_process import InThisProcess
 
 from bindbench.errors import UserError
 from bindbench.rendering.faults import FAULTS
@@ -119,26 +120,6 @@ def fake_draw(spec: SceneSpec, plan: Plan) -> Drawn:
         np.full((128, 128), -1, dtype=np.int8),
         np.full(6, -1, dtype=np.int16),
     )
-
-
-class InThisProcess:
-    """Stands in for the pool, so that the fake renderer is seen."""
-
-    def __init__(self, *_args, **_kwargs):
-        pass
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_args):
-        pass
-
-    def submit(self, function, *args):
-        from concurrent.futures import Future
-
-        future: Future = Future()
-        future.set_result(function(*args))
-        return future
 
 
 def test_rendering_resumes_and_keeps_the_order(plan, tmp_path, monkeypatch):
