@@ -1,0 +1,1 @@
+"""Readers of published benchmarks, which are evaluated like our own."""
