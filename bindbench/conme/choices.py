@@ -60,7 +60,7 @@ class Ballots:
     @property
     def correct(self) -> np.ndarray:
         """Whether the right option was chosen, bool (samples, 2)."""
-        return self.place == self.right
+        return np.equal(self.place, self.right)
 
     @property
     def both(self) -> np.ndarray:

@@ -39,7 +39,8 @@ _HARDER = (
     "image:\n{questions}\n\n"
     "They answered:\n{answers}\n\n"
     "Their answers show what they see and where they go wrong. Write {count} new questions that "
-    "are harder for them: about finer details, or about several details that have to be put together.\n"
+    "are harder for them: about finer details, or about several details that have to be put "
+    "together.\n"
 )
 
 CHOOSE = "Answer with the option's letter from the given choices directly."
