@@ -65,7 +65,7 @@ class Ballots:
     @property
     def both(self) -> np.ndarray:
         """Whether it was chosen in both orders, bool (samples,)."""
-        return self.correct.all(axis=1)
+        return np.logical_and(*self.correct.T)
 
     @property
     def moved(self) -> np.ndarray:
@@ -74,7 +74,7 @@ class Ballots:
         Where one order has no readable choice, the two differ; where neither has, they don't.
         """
         option = np.where(self.place == UNREADABLE, UNREADABLE, self.place == self.right)
-        return option[:, 0] != option[:, 1]
+        return np.not_equal(option[:, 0], option[:, 1])
 
 
 @dataclass(frozen=True)
