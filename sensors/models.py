@@ -3,7 +3,7 @@
 from dagster import DefaultSensorStatus, SensorEvaluationContext, SensorResult, sensor
 
 from assets.partitions import models
-from bindbench.models.registry import ModelName
+from bindbench.models.family import ModelName
 from resources.suite import current_suite
 
 

@@ -7,7 +7,8 @@ from rich.console import Console
 
 from bindbench.errors import unknown_name
 from bindbench.models.availability import cached_repositories, hub_cache
-from bindbench.models.registry import FAMILIES, Family, ModelName
+from bindbench.models.families import FAMILIES
+from bindbench.models.family import Family, ModelName
 from bindbench.reporting.numbers import gigabytes
 
 NO_PLACE = ("none", "server")

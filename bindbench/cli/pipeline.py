@@ -167,7 +167,7 @@ class Runner:
         """Run every partition that is not up to date; one that fails does not stop the others."""
         from dagster import MultiPartitionKey
 
-        from bindbench.models.registry import ModelName
+        from bindbench.models.family import ModelName
         from bindbench.pipeline import spine
 
         slugs = [ModelName.parse(s.model).slug for s in suite.profile.scorers]

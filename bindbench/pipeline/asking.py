@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 from bindbench.errors import Unfinished
 from bindbench.models import registry
 from bindbench.models.api_options import ServerOptions
-from bindbench.models.registry import Role
+from bindbench.models.family import Role
 from bindbench.pipeline.base import batches
 from bindbench.scoring.choice import cost_of, usage_of
 from bindbench.suite import RoleSettings

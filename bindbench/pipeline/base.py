@@ -13,7 +13,7 @@ from bindbench.engine.base import Engine
 from bindbench.engine.local import LocalEngine
 from bindbench.errors import UserError
 from bindbench.models import registry
-from bindbench.models.registry import Role
+from bindbench.models.family import Role
 from bindbench.storage.datasets import Shard, build
 from bindbench.storage.progress import Progress
 from bindbench.storage.store import Artifact, Store

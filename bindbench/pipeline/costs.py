@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from bindbench.errors import UserError
 from bindbench.models import registry
-from bindbench.models.registry import ModelName, Role
+from bindbench.models.family import ModelName, Role
 from bindbench.pipeline import (
     captions,
     filter_shift,

@@ -12,7 +12,7 @@ from bindbench.analysis.paired import Comparison, compare_tracks
 from bindbench.analysis.readouts import READOUTS
 from bindbench.analysis.resampling import holm
 from bindbench.models import registry
-from bindbench.models.registry import ModelName
+from bindbench.models.family import ModelName
 from bindbench.pipeline import model_scores, negatives, paired_set
 from bindbench.pipeline.base import UNPARTITIONED, Context, ShardInputs, suite_lexicon, table, whole
 from bindbench.pipeline.concept_set import has_counterparts

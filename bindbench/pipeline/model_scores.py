@@ -12,6 +12,7 @@ from bindbench.candidates import candidate_families, candidate_texts
 from bindbench.errors import UserError, unknown_name
 from bindbench.models import registry
 from bindbench.models.base import Image, Scorer, ScoreRequest, Scores
+from bindbench.models.family import ModelName
 from bindbench.pipeline import images, negatives, validated
 from bindbench.pipeline.asking import ask_all, usage_summary
 from bindbench.pipeline.base import Context, ShardInputs, aligned, suite_lexicon, table
@@ -151,7 +152,7 @@ def build_named(context: Context, key: str, slug: str) -> Artifact:
 
 def scorer_named(suite: Suite, slug: str) -> RoleSettings:
     """Return the settings of the suite's scorer with this slug."""
-    scorers = {registry.ModelName.parse(s.model).slug: s for s in suite.profile.scorers}
+    scorers = {ModelName.parse(s.model).slug: s for s in suite.profile.scorers}
     if slug not in scorers:
         raise unknown_name("model", slug, scorers, f"the scorers of suite {suite.name}")
     return scorers[slug]
@@ -167,7 +168,7 @@ def build(context: Context, key: str, model: RoleSettings) -> Artifact:
     }
     inputs = {name: context.current(name, key) for name in (negatives.NAME, images.NAME)}
     shards = aligned(settings, inputs)
-    slug = registry.ModelName.parse(model.model).slug
+    slug = ModelName.parse(model.model).slug
     function = ScoreCandidates(context.suite, key, model)
     summary = functools.partial(summarize, model=model)
     context = context.holding("scorer", model)

@@ -11,7 +11,7 @@ from typing import Any
 
 from bindbench.errors import UserError
 from bindbench.models import registry
-from bindbench.models.registry import ModelName
+from bindbench.models.family import ModelName
 from bindbench.pipeline import images, leaderboard, model_scores, negatives, paired_set
 from bindbench.pipeline.base import Context, ShardInputs
 from bindbench.storage.store import Artifact

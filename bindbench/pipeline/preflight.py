@@ -3,7 +3,7 @@
 from bindbench.concepts import space_size
 from bindbench.errors import UserError
 from bindbench.models import registry
-from bindbench.models.registry import ModelName, Role
+from bindbench.models.family import ModelName, Role
 from bindbench.pipeline.base import suite_lexicon
 from bindbench.pipeline.second_opinion import second_judge
 from bindbench.suite import Profile, RoleSettings, Suite

@@ -9,7 +9,7 @@ from bindbench import machine
 from bindbench.errors import UserError
 from bindbench.models import registry
 from bindbench.models.availability import NO_WEIGHTS, Weights, offline
-from bindbench.models.registry import Family, ModelName, Role
+from bindbench.models.family import Family, ModelName, Role
 from bindbench.pipeline.preflight import models_of
 from bindbench.reporting.numbers import gigabytes
 from bindbench.suite import RoleSettings, Suite

@@ -14,7 +14,7 @@ from bindbench.analysis.accuracy import negatives as rivals_of
 from bindbench.analysis.errors import accuracy_by_word, family_errors, holds_close_pair
 from bindbench.analysis.order import accuracy_by_concordance
 from bindbench.candidates import ERROR_FAMILIES, candidate_space, candidate_texts, candidate_words
-from bindbench.models.registry import ModelName
+from bindbench.models.family import ModelName
 from bindbench.pipeline import images, leaderboard, negatives, validated
 from bindbench.pipeline.base import suite_lexicon
 from bindbench.pipeline.scored import ScoredSet, scored_set

@@ -8,7 +8,7 @@ from command_line import call
 
 from bindbench.cli.models import models_table
 from bindbench.errors import UserError
-from bindbench.models.registry import FAMILIES
+from bindbench.models.families import FAMILIES
 from bindbench.models.weights import WEIGHTS
 
 

@@ -18,7 +18,8 @@ from bindbench.models.availability import (
     parameters,
     shipped,
 )
-from bindbench.models.registry import FAMILIES, ModelName
+from bindbench.models.families import FAMILIES
+from bindbench.models.family import ModelName
 
 HF = FAMILIES["scorer", "hf"]
 

@@ -284,7 +284,8 @@ import hashlib, sys
 from bindbench.concepts import Concept
 from bindbench.errors import UserError
 from bindbench.models.base import ImageRequest
-from bindbench.models.registry import FAMILIES, describe, load, named
+from bindbench.models.families import FAMILIES
+from bindbench.models.registry import describe, load, named
 from bindbench.suite import RoleSettings, VocabularySources
 request = ImageRequest(Concept("color", ("cup",), ("red",)), "a red cup", "minimal", 5)
 for name in sys.argv[1:]:

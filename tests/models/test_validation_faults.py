@@ -12,6 +12,7 @@ from detector_stand_ins import FullBoxes, Scene, Sees, hand_set_judge
 
 from bindbench.concepts import Concept
 from bindbench.models import registry
+from bindbench.models.family import Family, NoOptions
 from bindbench.models.found_boxes import Rules
 from bindbench.models.grounding_dino_boxes import BoxFinder
 from bindbench.models.grounding_dino_detector import GroundingDetector
@@ -197,9 +198,7 @@ def validate(finder, lexicon, monkeypatch):
             "judge": judge or hand_set_judge(scenes),
         }
         for role, model in made.items():
-            family = registry.Family(
-                role, "stand", ("in",), registry.NoOptions, lambda *_, model=model: model
-            )
+            family = Family(role, "stand", ("in",), NoOptions, lambda *_, model=model: model)
             monkeypatch.setitem(registry.FAMILIES, (role, "stand"), family)
         registry._load.cache_clear()
         over: dict[str, Any] = {role: {"model": "stand:in"} for role in made}

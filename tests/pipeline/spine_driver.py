@@ -6,7 +6,7 @@ from pathlib import Path
 import yaml
 
 from bindbench.engine.local import LocalEngine
-from bindbench.models.registry import ModelName
+from bindbench.models.family import ModelName
 from bindbench.pipeline import spine
 from bindbench.pipeline.base import Context
 from bindbench.storage.store import Artifact, Store

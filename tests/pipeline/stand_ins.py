@@ -11,6 +11,7 @@ from spine_driver import small_suite
 from bindbench.engine.local import LocalEngine
 from bindbench.models import registry
 from bindbench.models.base import Answer, Detection, GeneratedImage
+from bindbench.models.family import Family, NoOptions
 from bindbench.pipeline.base import Context
 from bindbench.storage.store import Store
 
@@ -50,9 +51,7 @@ def cheap_context(root: Path, **fields) -> Iterator[Context]:
     roles = {"generator": White, "detector": Everything, "judge": First}
     with pytest.MonkeyPatch.context() as patch:
         for role, made in roles.items():
-            family = registry.Family(
-                role, "stand", ("in",), registry.NoOptions, lambda *_, made=made: made()
-            )
+            family = Family(role, "stand", ("in",), NoOptions, lambda *_, made=made: made())
             patch.setitem(registry.FAMILIES, (role, "stand"), family)
         patch.setattr("bindbench.pipeline.judging.label_verdict", lambda *_: ("pass", ""))
         suite = small_suite(**fields)

@@ -6,7 +6,8 @@ import pytest
 
 from bindbench.engine.local import LocalEngine
 from bindbench.models import registry
-from bindbench.models.registry import FAMILIES, Family, Role
+from bindbench.models.families import FAMILIES
+from bindbench.models.family import Family, Role
 from bindbench.pipeline.base import Context
 from bindbench.pipeline.spine import IdleEngine
 from bindbench.storage.store import Store
@@ -44,7 +45,7 @@ def large(monkeypatch):
     registry._lone.clear()
 
 
-def load(name: str, device: str, role: registry.Role = "scorer"):
+def load(name: str, device: str, role: Role = "scorer"):
     settings = RoleSettings(model=f"large:{name}", options={"device": device})
     return registry.load(role, settings, VocabularySources())
 

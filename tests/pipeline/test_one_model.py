@@ -12,7 +12,8 @@ from small_store import KEY, UNBUILT, SmallStore, small_store
 
 from bindbench.errors import UserError
 from bindbench.models.base import Scores
-from bindbench.models.registry import FAMILIES, Family
+from bindbench.models.families import FAMILIES
+from bindbench.models.family import Family
 from bindbench.pipeline import leaderboard, model_scores, one_model, prompt_check
 from bindbench.pipeline.one_model import Changes, settings_of
 from bindbench.pipeline.spine import IdleEngine, Outdated

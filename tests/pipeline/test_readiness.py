@@ -7,7 +7,7 @@ from safetensors.numpy import save_file
 
 from bindbench import machine
 from bindbench.models import availability
-from bindbench.models.registry import FAMILIES
+from bindbench.models.families import FAMILIES
 from bindbench.pipeline.readiness import model_state
 from bindbench.suite import RoleSettings
 

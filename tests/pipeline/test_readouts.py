@@ -13,6 +13,7 @@ from bindbench.analysis.choice import choice_subset
 from bindbench.errors import UserError
 from bindbench.models import registry
 from bindbench.models.base import Scores
+from bindbench.models.family import Family, NoOptions
 from bindbench.pipeline import leaderboard, model_scores, spine
 from bindbench.pipeline.scored import scored_set
 from bindbench.semantics import FALSE, TRUE
@@ -70,9 +71,7 @@ MODELS = {
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory):
-    family = registry.Family(
-        "scorer", "hand", (), registry.NoOptions, lambda name, *_: MODELS[name.name]
-    )
+    family = Family("scorer", "hand", (), NoOptions, lambda name, *_: MODELS[name.name])
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(registry.FAMILIES, ("scorer", "hand"), family)
         root = tmp_path_factory.mktemp("store")

@@ -15,6 +15,7 @@ from bindbench.candidates import candidate_texts, candidate_words
 from bindbench.engine.local import LocalEngine
 from bindbench.models import registry
 from bindbench.models.base import Scores
+from bindbench.models.family import Family, NoOptions
 from bindbench.pipeline import negatives, report, validated
 from bindbench.pipeline.base import Context, ShardInputs
 from bindbench.pipeline.report_data import collect
@@ -45,9 +46,7 @@ class Coarse:
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory):
-    family = registry.Family(
-        "scorer", "stub", ("coarse",), registry.NoOptions, lambda *_: Coarse(), summary="stub"
-    )
+    family = Family("scorer", "stub", ("coarse",), NoOptions, lambda *_: Coarse(), summary="stub")
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(registry.FAMILIES, ("scorer", "stub"), family)
         suite = small_suite(concepts=12)

@@ -21,6 +21,7 @@ from bindbench.engine.local import LocalEngine
 from bindbench.errors import UserError
 from bindbench.models import registry
 from bindbench.models.base import Answer, GeneratedImage
+from bindbench.models.family import Family, NoOptions
 from bindbench.pipeline import captions, concept_set, images, second_opinion, validated
 from bindbench.pipeline.base import Context
 from bindbench.pipeline.costs import suite_costs
@@ -90,9 +91,7 @@ def built(tmp_path_factory) -> Iterator[Context]:
     wrong.update(first={0, 1, 16, 17}, second={1, 2, 3, 18})
     with pytest.MonkeyPatch.context() as patch:
         for (role, name), make in made.items():
-            family = registry.Family(
-                role, name, (), registry.NoOptions, lambda name, *_, make=make: make(name)
-            )
+            family = Family(role, name, (), NoOptions, lambda name, *_, make=make: make(name))
             patch.setitem(registry.FAMILIES, (role, name), family)
         store = Store(tmp_path_factory.mktemp("store"), suite.name)
         context = Context(suite, store, LocalEngine(1))
