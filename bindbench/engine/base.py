@@ -13,6 +13,15 @@ R = TypeVar("R")
 NAMES_IN_ERROR = 5  # more failed shards than this are counted instead of named
 
 
+@dataclass(frozen=True)
+class Demand:
+    """What a model asks of the workers that hold it."""
+
+    role: str
+    lone: bool  # it fills accelerators, and so one process of a machine holds it
+    gpus: int  # on how many GPUs it is held
+
+
 class Engine(Protocol):
     """Applies a function to tasks, somewhere."""
 
@@ -30,14 +39,19 @@ class Engine(Protocol):
     ) -> None:
         """Apply ``function`` to every task, in any order.
 
-        ``function``, tasks and results must be picklable. Every task is tried once, whatever
-        happens to the others. ``on_done(index, result)`` is called in the caller's thread after
-        each success; ``names`` are what errors call the tasks.
+        ``function``, tasks and results must be picklable. Every task is tried, whatever happens
+        to the others; an engine whose workers are on other machines tries one again if its worker
+        is lost. ``on_done(index, result)`` is called in the caller's thread after each success;
+        ``names`` are what errors call the tasks.
 
         Raises:
             UserError: every failed task failed with a UserError.
             ShardError: tasks failed otherwise, or their worker was killed.
         """
+        ...
+
+    def holding(self, demand: Demand) -> "Engine":
+        """Return the engine with workers that can hold a model."""
         ...
 
     def close(self) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from bindbench.engine.base import Failure, raise_failures
+from bindbench.engine.base import Demand, Failure, raise_failures
 from bindbench.engine.pool import Pool
 from bindbench.engine.threads import one_thread
 from bindbench.errors import UserError
@@ -43,6 +43,10 @@ class LocalEngine:
         else:
             failures = self._pool.map(function, tasks, on_done)
         raise_failures(failures, len(tasks), names)
+
+    def holding(self, demand: Demand) -> "LocalEngine":
+        """Return the engine for a model: this process alone, if the model fills accelerators."""
+        return LocalEngine(1) if demand.lone and self._workers > 1 else self
 
     def close(self) -> None:
         """End the worker processes; a later map starts new ones."""
