@@ -26,7 +26,8 @@ from resources.roles import (
     WriterResource,
 )
 from resources.suite import current_suite
-from sensors.models import suite_models
+from sensors.automation import automation
+from sensors.models import model_releases
 
 profile = current_suite().profile
 twice = (
@@ -39,7 +40,7 @@ defs = Definitions(
     ),
     asset_checks=asset_checks,
     jobs=jobs,
-    sensors=[suite_models],
+    sensors=[model_releases, automation],
     executor=in_process_executor,  # the engine has worker processes of its own
     resources={
         "bench": BenchResource(
@@ -51,6 +52,6 @@ defs = Definitions(
         "detector": DetectorResource.of(profile.detector),
         "judge": JudgeResource.of(profile.judge),
         **twice,
-        "scorers": ScorersResource(models=[s.model_dump() for s in profile.scorers]),
+        "scorers": ScorersResource(),
     },
 )

@@ -9,6 +9,8 @@ from dagster import (
     asset,
 )
 
+from assets import agreement  # as a module: its asset is not of every code location
+from assets.automation import when_changed, when_new_or_changed
 from assets.concepts import concept_set
 from assets.images import images, negatives, paired_set, validated
 from assets.metadata import page, picture, result
@@ -23,6 +25,11 @@ from resources.roles import ScorersResource
 from resources.suite import current_suite
 
 GROUP = "evaluation"
+_opinions = (
+    [AssetDep(agreement.second_opinion, partition_mapping=AllPartitionMapping())]
+    if current_suite().profile.second_judge
+    else []
+)
 
 
 @asset(
@@ -31,6 +38,7 @@ GROUP = "evaluation"
     partitions_def=scores,
     code_version=score_stage.CODE_VERSION,
     deps=[negatives, images],
+    automation_condition=when_new_or_changed,
     pool="gpu",
 )
 def model_scores(
@@ -40,7 +48,7 @@ def model_scores(
     key = context.partition_key
     assert isinstance(key, MultiPartitionKey)
     parts = key.keys_by_dimension
-    library = bench.context(scorers=scorers.settings())
+    library = bench.context(**scorers.roles())
     return result(score_stage.build_named(library, parts["benchmark"], parts["model"]))
 
 
@@ -71,6 +79,7 @@ def filter_shift(context: AssetExecutionContext, bench: BenchResource) -> Materi
         AssetDep(negatives, partition_mapping=AllPartitionMapping()),
         AssetDep(paired_set, partition_mapping=AllPartitionMapping()),
     ],
+    automation_condition=when_changed,
 )
 def leaderboard(bench: BenchResource) -> MaterializeResult:
     """Every model's accuracy on every benchmark, with intervals, chance and ceiling."""
@@ -89,7 +98,9 @@ def leaderboard(bench: BenchResource) -> MaterializeResult:
         leaderboard,
         AssetDep(filter_shift, partition_mapping=AllPartitionMapping()),
         AssetDep(validated, partition_mapping=AllPartitionMapping()),
+        *_opinions,
     ],
+    automation_condition=when_changed,
 )
 def report(bench: BenchResource) -> MaterializeResult:
     """The report: survival, filter shift, leaderboard and a gallery, as pages for a browser."""

@@ -79,6 +79,9 @@ class Profile(Strict):
         None, description="is asked the same as the judge, for their agreement; decides nothing"
     )
     scorers: tuple[RoleSettings, ...]
+    retired: tuple[RoleSettings, ...] = Field(
+        (), description="scorers that are asked no more; the scores that they have stay"
+    )
     validation: ValidationSettings = ValidationSettings()
     survival: dict[str, Bounds] = Field(
         default_factory=dict, description="bounds by check: captions, presence, background, label"
@@ -87,6 +90,11 @@ class Profile(Strict):
         True, description="draw the scored minimal caption's clause order apart from the prompt's"
     )
     shard_size: Annotated[int, Field(ge=1, description="concepts in a shard")] = 32
+
+    @property
+    def listed(self) -> tuple[RoleSettings, ...]:
+        """The models that the leaderboard shows: the scorers, then those that were."""
+        return (*self.scorers, *self.retired)
 
     @field_validator("survival")
     @classmethod
@@ -110,6 +118,7 @@ class SuiteFile(Strict):
     seed: Annotated[int, Field(ge=0)] = 0
     counterparts: bool = False
     replicates: bool = False
+    models: str | None = Field(None, description="YAML file of models that are evaluated as well")
     overrides: dict[str, Any] = Field(default_factory=dict)
 
 
@@ -123,6 +132,8 @@ class Suite(Strict):
     counterparts: bool
     replicates: bool
     profile: Profile
+    # A path of this machine: what it holds reaches the profile, see bindbench.releases.
+    models: str | None = Field(None, exclude=True)
 
     @property
     def resolved_benchmarks(self) -> tuple[Benchmark, ...]:
@@ -149,8 +160,9 @@ def suite_fields(path: Path) -> dict[str, Any]:
     """Read a suite's fields; the paths in them are taken from the file's own folder."""
     fields = read_yaml(path)
     base = path.resolve().parent
-    if isinstance(fields.get("profile"), str):
-        fields["profile"] = _absolute(fields["profile"], base)
+    for name in ("profile", "models"):
+        if isinstance(fields.get(name), str):
+            fields[name] = _absolute(fields[name], base)
     over = fields.get("overrides")
     if isinstance(over, dict) and isinstance(sources := over.get("vocabularies"), dict):
         over["vocabularies"] = {
@@ -185,6 +197,7 @@ def resolve_suite(fields: dict[str, Any], where: str) -> Suite:
         counterparts=file.counterparts,
         replicates=file.replicates,
         profile=profile,
+        models=file.models,
     )
 
 

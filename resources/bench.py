@@ -10,6 +10,7 @@ from pydantic import Field
 from bindbench.engine.local import LocalEngine
 from bindbench.pipeline.base import Context
 from bindbench.pipeline.progress import log_progress
+from bindbench.releases.record import joined, read_record
 from bindbench.storage.store import Store
 from resources.suite import PROJECT, current_suite
 
@@ -60,12 +61,16 @@ class BenchResource(ConfigurableResource):
     repair: bool = Field(default=False, description="Recompute shards that were damaged.")
 
     def context(self, **roles: Any) -> Context:
-        """Return the library's context, with the given roles' settings in the suite's profile."""
-        suite = current_suite()
+        """Return the library's context, with the given roles' settings in the suite's profile.
+
+        The record of releases is read now: a model that was added needs no restart.
+        """
+        store = self.store.open()
+        suite = joined(current_suite(), read_record(store))
         profile = suite.profile.model_copy(update=roles)
         return Context(
             suite.model_copy(update={"profile": profile}),
-            self.store.open(),
+            store,
             self.engine.open(),
             log_progress,
             self.repair,

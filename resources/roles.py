@@ -58,9 +58,12 @@ class ScorersResource(ConfigurableResource):
     """The models that are evaluated."""
 
     models: list[dict[str, Any]] = Field(
-        description="Model, options and batch size of each model under evaluation."
+        default=[],
+        description="Model, options and batch size of each, in place of the suite's and the "
+        "models file's. Empty: those.",
     )
 
-    def settings(self) -> tuple[RoleSettings, ...]:
-        """Return the settings as the library takes them."""
-        return tuple(RoleSettings(**fields) for fields in self.models)
+    def roles(self) -> dict[str, tuple[RoleSettings, ...]]:
+        """Return the role with its settings, as ``BenchResource.context`` takes it."""
+        settings = tuple(RoleSettings(**fields) for fields in self.models)
+        return {"scorers": settings} if settings else {}

@@ -5,6 +5,8 @@ import hashlib
 from collections.abc import Iterable
 from pathlib import Path
 
+CONTENT = "sha256-"  # begins a revision of a local checkpoint: the hash of its files
+
 
 def files_digest(files: Iterable[Path]) -> str:
     """Return the SHA-256 of the names and contents of files, computed once while they stay."""
@@ -16,6 +18,12 @@ def tree_digest(folder: Path) -> str:
     files = [file for file in folder.rglob("*") if file.is_file()]
     hidden = [any(part.startswith(".") for part in f.relative_to(folder).parts) for f in files]
     return files_digest(f for f, skip in zip(files, hidden, strict=True) if not skip)
+
+
+def content_revision(path: Path) -> str:
+    """Return the revision that stands for what a checkpoint's folder or file holds now."""
+    digest = tree_digest(path) if path.is_dir() else files_digest([path])
+    return f"{CONTENT}{digest[:16]}"
 
 
 @functools.cache

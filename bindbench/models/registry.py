@@ -3,11 +3,15 @@
 import functools
 import gc
 import json
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
-from bindbench.errors import unknown_name
+from bindbench.engine.base import Demand
+from bindbench.errors import UserError, unknown_name
 from bindbench.models.families import FAMILIES
 from bindbench.models.family import Family, ModelName, Role
+from bindbench.models.file_digest import CONTENT, content_revision
 from bindbench.suite import RoleSettings, VocabularySources, parse
 from bindbench.vocabulary_files import load_lexicon
 
@@ -19,6 +23,7 @@ def named(role: Role, settings: RoleSettings) -> tuple[ModelName, Family, Any]:
         UserError: the family, the name or an option does not exist; the nearest are named.
     """
     name = ModelName.parse(settings.model)
+    _check_answers(role, name)
     if (role, name.family) not in FAMILIES:
         families = [family for r, family in FAMILIES if r == role]
         raise unknown_name(f"{role} family", name.family, families)
@@ -27,18 +32,46 @@ def named(role: Role, settings: RoleSettings) -> tuple[ModelName, Family, Any]:
         known = [f"{name.family}:{model}" for model in family.models]
         raise unknown_name(f"{role} model", f"{name.family}:{name.name}", known)
     options = parse(family.options, settings.options, f"options of {role} {name}")
-    return name, family, options
+    return _without_content(name), family, options
+
+
+def _check_answers(role: Role, name: ModelName) -> None:
+    """Raise a UserError for a scorer that can't answer in words, where an answerer is wanted."""
+    own, scorer = (FAMILIES.get((kind, name.family)) for kind in (role, "scorer"))
+    if role != "answerer" or scorer is None or (own and not own.models):
+        return
+    if own is None or (name.name not in own.models and name.name in scorer.models):
+        raise UserError(
+            f"{name} scores captions and can't answer in words: give a generative model, such as "
+            "nano:vlm, hf:org/name or api:URL#model."
+        )
+
+
+def _without_content(name: ModelName) -> ModelName:
+    """Return a local checkpoint's name without the hash of its files: families know none."""
+    return replace(name, revision="") if name.revision.startswith(CONTENT) else name
 
 
 def resolve(role: Role, settings: RoleSettings) -> tuple[ModelName, Family, Any]:
     """Check a role's settings without loading anything.
 
     Raises:
-        UserError: as ``named`` does, or the model is not there.
+        UserError: as ``named`` does, or the model is not there, or no more the one that is meant.
     """
     name, family, options = named(role, settings)
     family.check(name, options)
+    _check_content(ModelName.parse(settings.model))
     return name, family, options
+
+
+def _check_content(name: ModelName) -> None:
+    """Raise a UserError for a local checkpoint whose files are not those that its name means."""
+    path = Path(name.name).expanduser()
+    if name.revision.startswith(CONTENT) and content_revision(path) != name.revision:
+        raise UserError(
+            f"{name}: the files have changed since, they are {content_revision(path)} now: restore "
+            "them, or leave the revision out."
+        )
 
 
 def describe(role: Role, settings: RoleSettings) -> dict[str, Any]:
@@ -56,6 +89,14 @@ def processes(role: Role, settings: RoleSettings, workers: int) -> int:
     """Return how many of an engine's worker processes hold a model."""
     _, family, options = named(role, settings)
     return 1 if family.lone(options) else workers
+
+
+def demand(role: Role, settings: RoleSettings) -> Demand:
+    """Return what a model asks of an engine's workers."""
+    _, family, options = named(role, settings)
+    devices = [d.partition(":") for d in accelerators_of(role, settings) if d.startswith("cuda")]
+    gpus = max((int(number or 0) + 1 for _, _, number in devices), default=0)
+    return Demand(role, family.lone(options), gpus)
 
 
 def accelerators_of(role: Role, settings: RoleSettings) -> tuple[str, ...]:

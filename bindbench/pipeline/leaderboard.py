@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -20,18 +21,20 @@ from bindbench.pipeline.scored import ScoredSet, readouts_of, scored_set
 from bindbench.pipeline.winoground import winoground_rows
 from bindbench.storage.store import Artifact
 from bindbench.suite import RoleSettings, Suite
-from bindbench.tasks import TRACKS
+from bindbench.tasks import TRACKS, get_benchmark
 
 NAME = "leaderboard"
-CODE_VERSION = "2"
+CODE_VERSION = "3"
 MEASURED = (
     *("accuracy", "low", "high", "wide_low", "wide_high"),
     *("credit", "tie_rate", "chance"),
 )
+FAMILIES = {1: ("vary_color", "vary_object"), 2: ("swap", "confusion")}  # by N; 2: and more
 MODES: tuple[Mode, ...] = ("strict", "paper")
 SCHEMA = pa.schema(
     [
         ("model", pa.string()),
+        ("retired", pa.bool_()),  # scored no more
         ("benchmark", pa.string()),
         ("track", pa.string()),
         ("set", pa.string()),
@@ -64,7 +67,10 @@ class MeasureModels:
 
     def __call__(self, task: ShardInputs) -> pa.Table:
         """Return one row for each model, benchmark, track, set, readout, family and semantics."""
-        rows = list(self._rows(task))
+        retired = {settings.model for settings in self.suite.profile.retired}
+        rows = [*self._rows(task), *_missing_rows(self.suite, task.artifacts)]
+        for row in rows:
+            row["retired"] = row["model"] in retired
         tested = [row for row in rows if "p_value" in row]
         for mode in MODES:  # each readout is a table of its own
             for name in READOUTS:
@@ -110,12 +116,43 @@ def _correct(rows: list[dict[str, Any]]) -> None:
 
 def scored_cells(suite: Suite, artifacts: Any) -> Iterator[tuple[str, str, Artifact]]:
     """Yield (model, benchmark key, scores) for the cells that exist, in the suite's order."""
-    for settings in suite.profile.scorers:
-        slug = ModelName.parse(settings.model).slug
+    for settings in suite.profile.listed:
         for key in suite.benchmarks:
-            name = f"{model_scores.NAME}/{model_scores.partition(key, slug)}"
+            name = cell_of(key, settings)
             if name in artifacts:
                 yield settings.model, key, artifacts[name]
+
+
+def missing_cells(suite: Suite, artifacts: Any) -> Iterator[tuple[str, str]]:
+    """Yield (model, benchmark key) for the cells of built benchmarks that have no scores."""
+    for settings in suite.profile.scorers:
+        for key in suite.benchmarks:
+            if f"{negatives.NAME}/{key}" in artifacts and cell_of(key, settings) not in artifacts:
+                yield settings.model, key
+
+
+def _missing_rows(suite: Suite, artifacts: Any) -> Iterator[dict[str, Any]]:
+    """Yield rows without items for the missing cells, so that a table shows that they are."""
+    for model, key in missing_cells(suite, artifacts):
+        families = FAMILIES[min(get_benchmark(key).n, 2)]
+        for track, family, mode in product(TRACKS, families, MODES):
+            yield {
+                "model": model,
+                "benchmark": key,
+                "track": track,
+                "set": "all",
+                "readout": "score",
+                "family": family,
+                "semantics": mode,
+                "n_items": 0,
+                "n_excluded": 0,
+            }
+
+
+def cell_of(key: str, settings: RoleSettings) -> str:
+    """Return the name of a model's scores among the artifacts."""
+    slug = ModelName.parse(settings.model).slug
+    return f"{model_scores.NAME}/{model_scores.partition(key, slug)}"
 
 
 def _accuracies(found: ScoredSet) -> Iterator[dict[str, Any]]:
@@ -170,10 +207,19 @@ def build(context: Context) -> Artifact:
         "code": CODE_VERSION,
         "seed": context.suite.seed,
         "models": [scorer.model for scorer in context.suite.profile.scorers],
+        "retired": [scorer.model for scorer in context.suite.profile.retired],
     }
-    shards = whole(settings, inputs(context))
+    read = inputs(context)
+    missing = [f"{model} on {key}" for model, key in missing_cells(context.suite, read)]
+    scored = sum(1 for _ in scored_cells(context.suite, read))
     return context.build(
-        NAME, UNPARTITIONED, SCHEMA, settings, shards, MeasureModels(context.suite)
+        NAME,
+        UNPARTITIONED,
+        SCHEMA,
+        settings,
+        whole(settings, read),
+        MeasureModels(context.suite),
+        summarize=lambda _: {"scored": scored, "missing": missing},
     )
 
 
@@ -185,18 +231,24 @@ def inputs(context: Context) -> dict[str, Artifact]:
             artifact = context.store.current(name, key)
             if artifact:
                 found[f"{name}/{key}"] = artifact
-        for settings in context.suite.profile.scorers:
+        candidates = found.get(f"{negatives.NAME}/{key}")
+        for settings in context.suite.profile.listed:
             cell = model_scores.partition(key, ModelName.parse(settings.model).slug)
             artifact = context.store.current(model_scores.NAME, cell)
-            if artifact and _fresh(artifact, settings, found.get(f"{negatives.NAME}/{key}")):
-                found[f"{model_scores.NAME}/{cell}"] = artifact
+            if artifact and _fits(artifact, candidates):
+                retired = settings in context.suite.profile.retired
+                if retired or _is_of(artifact, settings):
+                    found[f"{model_scores.NAME}/{cell}"] = artifact
     return found
 
 
-def _fresh(scores: Artifact, settings: RoleSettings, candidates: Artifact | None) -> bool:
-    """Whether scores are of the candidates and the model as they are now; else they are missing."""
+def _fits(scores: Artifact, candidates: Artifact | None) -> bool:
+    """Whether scores are of the candidates as they are now; else they are missing."""
     if candidates is None or scores.settings["inputs"][negatives.NAME] != candidates.digest:
         return False
-    if scores.settings["code"] != model_scores.CODE_VERSION:
-        return False
+    return scores.settings["code"] == model_scores.CODE_VERSION
+
+
+def _is_of(scores: Artifact, settings: RoleSettings) -> bool:
+    """Whether scores are of the model as it is now. One that is retired may be gone."""
     return scores.settings["scorer"] == registry.describe("scorer", settings)

@@ -20,6 +20,7 @@ def defs(tmp_path_factory):
         "name": "tiny",
         "benchmarks": ["color-n2", "position-n2"],
         "concepts": 6,
+        "models": "models.yaml",
         "overrides": {
             "shard_size": 3,
             "generator": {"options": {"samples": 4, "faults": {"dropped": 0.3}}},

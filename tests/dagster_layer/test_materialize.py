@@ -5,7 +5,6 @@ from dagster import (
     AssetKey,
     DataVersion,
     MultiPartitionKey,
-    build_sensor_context,
 )
 
 MODELS = ["check-constant", "check-random", "check-oracle"]
@@ -88,15 +87,3 @@ def test_a_failing_check_holds_back_what_follows(defs, instance, monkeypatch):
     failed = [c for c in result.get_asset_check_evaluations() if not c.passed]
     assert [c.check_name for c in failed] == ["survival"]
     assert failed[0].metadata["failed"].value == ["label (minimal) is 0.1: too low"]
-
-
-def test_the_sensor_adds_the_suites_models(defs):
-    from dagster import DagsterInstance
-
-    sensor = defs.resolve_sensor_def("suite_models")
-    with DagsterInstance.ephemeral() as fresh:
-        result = sensor.evaluate_tick(build_sensor_context(fresh))
-        (request,) = result.dynamic_partitions_requests
-        assert list(request.partition_keys) == MODELS
-        fresh.add_dynamic_partitions("model", MODELS)
-        assert not sensor.evaluate_tick(build_sensor_context(fresh)).dynamic_partitions_requests

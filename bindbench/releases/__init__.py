@@ -1,0 +1,1 @@
+"""Models that are evaluated beside those of a suite: listed by the user, or found on the hub."""
