@@ -14,6 +14,7 @@ from bindbench.pipeline import (
     leaderboard,
     model_scores,
     negatives,
+    second_opinion,
     validated,
 )
 from bindbench.pipeline.base import UNPARTITIONED, Context, ShardInputs, table, whole
@@ -21,7 +22,7 @@ from bindbench.storage.store import Artifact
 from bindbench.suite import Suite
 
 NAME = "report"
-CODE_VERSION = "3"
+CODE_VERSION = "4"
 SCHEMA = pa.schema([("page", pa.string()), ("html", pa.large_string())])
 PER_BENCHMARK = (concept_set, captions, images, validated, negatives, filter_shift)
 
@@ -49,7 +50,12 @@ def build(context: Context) -> Artifact:
 
 
 def inputs(context: Context) -> Mapping[str, Artifact]:
-    """Return the leaderboard, and the artifacts and fresh scores of each complete benchmark."""
+    """Return the leaderboard, and what is known of each complete benchmark.
+
+    Its artifacts, its fresh scores, and the second judge's fresh verdicts if there are any.
+    """
+    from bindbench.pipeline.report_judges import opinion
+
     found: dict[str, Artifact] = {
         leaderboard.NAME: context.current(leaderboard.NAME, UNPARTITIONED)
     }
@@ -58,6 +64,8 @@ def inputs(context: Context) -> Mapping[str, Artifact]:
         parts = {m.NAME: context.store.current(m.NAME, key) for m in PER_BENCHMARK}
         if all(parts.values()):
             found |= {f"{name}/{key}": part for name, part in parts.items() if part}
+            second = opinion(context, key)
+            found |= {f"{second_opinion.NAME}/{key}": second} if second else {}
             cells = f"{model_scores.NAME}/{model_scores.partition(key, '')}"
             found |= {name: part for name, part in scored.items() if name.startswith(cells)}
     return found

@@ -13,6 +13,7 @@ from bindbench.captions.minimal import write_minimal
 from bindbench.pipeline import filter_shift, images, leaderboard, negatives, validated
 from bindbench.pipeline.base import suite_lexicon
 from bindbench.pipeline.report_blind import audit_rows
+from bindbench.pipeline.report_judges import agreement_rows, disagreements, judges_of
 from bindbench.pipeline.report_models import asks_about, findings, rows_of
 from bindbench.pipeline.survival import survival_rows
 from bindbench.reporting.data import GallerySample, GalleryTrack, Negative, ReportData
@@ -46,7 +47,12 @@ def collect(suite: Suite, artifacts: Artifacts) -> ReportData:
         fault_free=[row for track in TRACKS for row in _fault_free(track, known)],
         accepted_faulty=[row for track in TRACKS for row in _implied(track, known)],
         gallery=[sample for key in keys for sample in _gallery(key, artifacts, lexicon)],
+        judges=judges_of(suite),
+        agreement=agreement_rows(keys, artifacts),
+        disagreements=list(disagreements(keys, artifacts)),
+        kinds=models.kinds,
         error_families=models.error_families,
+        counting=models.counting,
         concordance=models.concordance,
         by_label=models.by_label,
         hardest=models.hardest,

@@ -1,6 +1,7 @@
 """What the stored scores of each model show beyond its accuracies.
 
-Its hardest negatives, the families of its errors, and its accuracy by mention order and by label.
+Its hardest negatives, the families of its errors, what it loses to counting, and its accuracy by
+mention order and by label.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -17,6 +18,7 @@ from bindbench.candidates import ERROR_FAMILIES, candidate_space, candidate_text
 from bindbench.models.family import ModelName
 from bindbench.pipeline import images, leaderboard, negatives, validated
 from bindbench.pipeline.base import suite_lexicon
+from bindbench.pipeline.report_kinds import counting_row, kind_of
 from bindbench.pipeline.scored import ScoredSet, scored_set
 from bindbench.reporting.data import HardNegative
 from bindbench.reporting.marks import mark
@@ -34,7 +36,9 @@ Rows = list[dict[str, Any]]
 class Findings:
     """The rows and samples of all models."""
 
+    kinds: dict[str, str] = field(default_factory=dict)  # model -> contrastive, generative, other
     error_families: Rows = field(default_factory=list)
+    counting: Rows = field(default_factory=list)
     concordance: Rows = field(default_factory=list)
     by_label: Rows = field(default_factory=list)
     hardest: list[HardNegative] = field(default_factory=list)
@@ -65,6 +69,8 @@ def findings(suite: Suite, artifacts: Mapping[str, Artifact], keys: Collection[s
     for model, key, scores in leaderboard.scored_cells(suite, artifacts):
         if key not in keys or (model, key) not in listed:
             continue
+        if model not in out.kinds and scores.rows:
+            out.kinds[model] = kind_of(model, scores)
         candidates = artifacts[f"{negatives.NAME}/{key}"]
         for track in TRACKS:
             found = scored_set(key, track, candidates, scores, lexicon)
@@ -73,6 +79,8 @@ def findings(suite: Suite, artifacts: Mapping[str, Artifact], keys: Collection[s
             where = {"model": model, "benchmark": key, "track": track}
             words = labels[key, track]
             out.error_families += [where | row for row in _error_families(found)]
+            counting = counting_row(found)
+            out.counting += [where | counting] if counting else []
             out.concordance += [where | row for row in _concordance(found, words, lexicon)]
             out.by_label += [where | row for row in _by_label(found, words, lexicon)]
             if ModelName.parse(model).family != "check":  # controls choose nothing
@@ -198,16 +206,15 @@ def _shown(
         wanted = {item.index for item in chosen}
         rows = rows_of(artifacts[f"{negatives.NAME}/{key}"], wanted)
         pixels = rows_of(artifacts[f"{images.NAME}/{key}"], wanted)
-        pictures = {
-            at: _picture(pixels[at]) for at in {(item.index, item.track) for item in chosen}
-        }
+        pictures = {at: picture(pixels[at]) for at in {(item.index, item.track) for item in chosen}}
         for item in chosen:
             at = item.index, item.track
             shown[item] = _negative(item, rows[at], pictures[at], lexicon)
     return [shown[item] for item in hard]
 
 
-def _picture(row: dict[str, Any]) -> bytes:
+def picture(row: dict[str, Any]) -> bytes:
+    """Return a small picture of a row of the asset ``images``."""
     from bindbench.reporting.thumbnails import thumbnail
 
     return thumbnail(images.decode_png(row["image"]["bytes"]))

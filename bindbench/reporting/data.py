@@ -27,6 +27,7 @@ SCORE_TRACKS = ("minimal", "contextual", "difference")
 SETS = ("all", "paired")
 FAMILIES = ("swap", "confusion", "confusion_no_count", "vary_color", "vary_object")
 SEMANTICS = ("strict", "paper")
+KINDS = ("contrastive", "generative", "other")  # of models
 READOUTS = ("score", "mean", "subtracted", "blind", "blind_choice")
 
 ALL = "all"  # in place of a benchmark, in the rows of a calibration: all benchmarks together
@@ -71,6 +72,8 @@ COLUMNS: dict[str, tuple[str, ...]] = {
         *("model", "benchmark", "track", "family", "errors", "share", "chance_share"),
         *("n_items", "accuracy", "low", "high", "chance"),
     ),
+    # Items lost to nothing but wrong counts, strict: share of those that have other false captions.
+    "counting": ("model", "benchmark", "track", "n_items", "share", "low", "high", "chance"),
     # Swap, strict, by mention order; order: "concordant" or "discordant" with the axis.
     "concordance": (
         *("model", "benchmark", "track", "axis", "order"),
@@ -81,6 +84,12 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     "by_label": (
         *("model", "benchmark", "track", "slice", "word"),
         *("n_items", "accuracy", "low", "high", "chance"),
+    ),
+    # Of two judges (Auto-Comp, table 21): benchmark, or "all"; low and high are of the agreement,
+    # only_first is the share that the first alone passes, with first_low and first_high.
+    "agreement": (
+        *("benchmark", "images", "agreement", "low", "high", "kappa", "disagree", "p"),
+        *("only_first", "first_low", "first_high", "only_second", "second_low", "second_high"),
     ),
     # share: caught / n; low: its lower bound.
     "calibration": ("benchmark", "track", "fault", "n", "caught", "share", "low"),
@@ -159,6 +168,20 @@ class HardNegative:
 
 
 @dataclass(frozen=True)
+class Disagreement:
+    """An image that one judge passes and the other fails."""
+
+    benchmark: str
+    track: str
+    image: bytes  # PNG, small
+    caption: str
+    first_passes: bool  # and the second fails, else the other way round
+    verdict: str  # of the judge that fails it: "label" or "unsure"
+    reason: str  # in words
+    concept_id: str = ""
+
+
+@dataclass(frozen=True)
 class ReportData:
     """Everything that a report shows. ``COLUMNS`` names the columns of each list of rows."""
 
@@ -174,7 +197,12 @@ class ReportData:
     fault_free: Rows = ()
     accepted_faulty: Rows = ()
     gallery: Sequence[GallerySample] = ()
+    judges: tuple[str, str] | None = None  # the names of both, where there is a second one
+    agreement: Rows = ()
+    disagreements: Sequence[Disagreement] = ()
+    kinds: Mapping[str, str] = field(default_factory=dict)  # model -> one of KINDS
     error_families: Rows = ()
+    counting: Rows = ()
     concordance: Rows = ()
     by_label: Rows = ()
     hardest: Sequence[HardNegative] = ()  # of a model, benchmark and track the hardest first

@@ -17,6 +17,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from bindbench.reporting import numbers, views, wording
 from bindbench.reporting.data import COLUMNS, SCORE_TRACKS, ReportData, Row, Rows
+from bindbench.reporting.kinds import Kinds
 from bindbench.reporting.marks import plain
 from bindbench.tasks import TRACKS
 
@@ -26,14 +27,23 @@ INDEX = "index.html"
 def render_report(data: ReportData) -> dict[str, str]:
     """Return the report's pages, file name -> HTML.
 
-    ``index.html``, a page ``benchmark-<key>.html`` for each benchmark that the data mentions, and
-    a page ``model-<name>.html`` for each model. Names and captions are escaped.
+    ``index.html``, a page ``benchmark-<key>.html`` for each benchmark that the data mentions, a
+    page ``model-<name>.html`` for each model, and ``kinds.html`` where there are contrastive and
+    generative models. Names and captions are escaped.
     """
     scores = views.Scores(data.leaderboard)
     benchmarks = views.benchmarks_of(data)
     links = Links(benchmarks, scores.models)
-    shared = {"data": data, "scores": scores, "benchmarks": benchmarks, "links": links}
+    shared = {
+        "data": data,
+        "scores": scores,
+        "benchmarks": benchmarks,
+        "links": links,
+        "kinds": Kinds(data),
+    }
     pages = {INDEX: _render(INDEX, shared)}
+    if shared["kinds"].comparable:
+        pages[links.kinds] = _render("kinds.html", shared)
     for key in benchmarks:
         pages[links.benchmark[key]] = _render("benchmark.html", shared | {"key": key})
     for model in scores.models:
@@ -45,11 +55,12 @@ class Links:
     """The file names of the pages."""
 
     def __init__(self, benchmarks: Sequence[str], models: Sequence[str]) -> None:
-        self.benchmark = _file_names("benchmark", benchmarks)
-        self.model = _file_names("model", models)
+        self.kinds = "kinds.html"
+        self.benchmark = file_names("benchmark", benchmarks)
+        self.model = file_names("model", models)
 
 
-def _file_names(kind: str, names: Sequence[str]) -> dict[str, str]:
+def file_names(kind: str, names: Sequence[str]) -> dict[str, str]:
     """Return a safe, distinct file name for each name, also on file systems that ignore case."""
     slugs = {name: re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.") for name in names}
     folded = [slug.lower() for slug in slugs.values()]
@@ -62,19 +73,20 @@ def _file_names(kind: str, names: Sequence[str]) -> dict[str, str]:
 
 
 def _render(template: str, context: dict[str, Any]) -> str:
-    return _environment().get_template(template).render(context)
+    return environment().get_template(template).render(context)
 
 
 @lru_cache(maxsize=1)
-def _environment() -> Environment:
-    environment = Environment(
+def environment() -> Environment:
+    """Return what turns templates into pages, with their filters for numbers."""
+    made = Environment(
         loader=PackageLoader("bindbench.reporting", "templates"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {
+    made.filters |= {
         "percent": numbers.percent,
         "points": numbers.points,
         "decimal": numbers.decimal,
@@ -87,8 +99,8 @@ def _environment() -> Environment:
         "at": _position,
         "pretty": _pretty,
     }
-    environment.tests["measured"] = numbers.measured
-    environment.globals |= {
+    made.tests["measured"] = numbers.measured
+    made.globals |= {
         "MISSING": numbers.MISSING,
         "TRACKS": TRACKS,
         "SCORE_TRACKS": SCORE_TRACKS,
@@ -99,7 +111,7 @@ def _environment() -> Environment:
         "csv_of": _csv_uri,
         "glance": _glance,
     }
-    return environment
+    return made
 
 
 def _png_uri(png: bytes) -> str:

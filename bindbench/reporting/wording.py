@@ -100,6 +100,11 @@ ERROR_EXAMPLES = {
     "repeated_pair": "a red cup and a red cup",
     "other": "a red cup, a blue cup and a red lamp",
 }
+KINDS = {
+    "contrastive": "Contrastive",
+    "generative": "Generative",
+    "other": "Other",
+}
 ORDERS = {
     "concordant": "Concordant",
     "discordant": "Discordant",
@@ -288,6 +293,25 @@ DEFINITIONS: dict[str, tuple[str, str]] = {
         "them against it; with three objects two of the three pairs decide. A model that binds "
         "does equally well on both; one that reads off the order does better on one. Items whose "
         "relation asks about the axis are left out.",
+    ),
+    "kinds": (
+        "Contrastive and generative models",
+        "A contrastive model embeds the picture and the caption apart; its score is their "
+        "similarity. A generative one reads the caption while it looks at the picture; its score "
+        "is the caption's log-likelihood, or it answers which caption fits.",
+    ),
+    "counting": (
+        "Lost to counting",
+        "An item is lost to counting alone if its right caption beats every false caption that "
+        "mentions each object as often as the picture holds it, and does not beat all of "
+        "Confusion. The share of such items is what Confusion gains without wrong counts.",
+    ),
+    "agreement": (
+        "Agreement, Cohen's kappa",
+        "The share of images that two judges both pass or both fail. Kappa is the agreement "
+        "beyond what their pass rates alone would give, (agreement − expected) / (1 − expected): 0 "
+        "is luck, 1 is full agreement. p is the chance of so uneven a disagreement if neither "
+        "judge were the more lenient (McNemar).",
     ),
     "by_label": (
         "Accuracy by label",

@@ -183,6 +183,28 @@ def test_hardest_negatives_are_those_that_lead_by_most(built, key, track):
         assert raw_score(negative.chosen_score) in html
 
 
+def counts_right(item, i):
+    """Say whether a caption mentions no object more often than the right one does."""
+    said, holds = item.words[i][0], item.words[0][0]
+    return all(said.count(name) <= holds.count(name) for name in said)
+
+
+@pytest.mark.parametrize("key", [ATTRIBUTE, RELATION])
+def test_what_is_lost_to_counting_equals_a_slow_count(built, key):
+    shares = []
+    for track in TRACKS:
+        lost = [
+            wins(item, same) and not wins(item, item.false)
+            for item in items(built, key, track)
+            if (same := [i for i in item.false if counts_right(item, i)])
+        ]
+        (row,) = of(built.data.counting, model=MODEL, benchmark=key, track=track)
+        assert (row["n_items"], row["share"]) == (len(lost), sum(lost) / len(lost))
+        assert row["low"] <= row["share"] <= row["high"]
+        shares.append(row["share"])
+    assert max(shares) > 0
+
+
 def test_pictures_of_hardest_negatives_are_small(built):
     for negative in built.data.hardest:
         assert len(negative.image) <= LIMIT

@@ -8,6 +8,7 @@ from PIL import Image, ImageDraw
 from bindbench.reporting.data import (
     CHECKS,
     MEASURES,
+    Disagreement,
     GallerySample,
     GalleryTrack,
     HardNegative,
@@ -21,6 +22,8 @@ MODELS = (
     "hf:org/vlm",
 )
 GENERATIVE = MODELS[-1]
+KINDS = {"nano:clip": "contrastive", "nano:negclip": "contrastive", GENERATIVE: "generative"}
+JUDGES = ("pixels:validator", "hf:org/vlm")
 SKILL = {"check:constant": -1.0, "check:random": 0.0, "check:oracle": 1.0}
 CHANCES = {
     ("swap", 2): 1 / 2,
@@ -303,6 +306,39 @@ def hard_negatives(rng: np.random.Generator) -> list[HardNegative]:
     return found
 
 
+def counting_rows(rng: np.random.Generator) -> list[dict]:
+    return [
+        {"model": model, "benchmark": key, "track": track, "n_items": 40, "share": share,
+         "low": max(0.0, share - 0.1), "high": share + 0.1, "chance": 0.2}
+        for model in MODELS for key, b in BENCHMARKS.items() if b.n > 1
+        for track in TRACKS for share in [float(rng.uniform(0, 0.6))]
+    ]  # fmt: skip
+
+
+def agreement_rows(rng: np.random.Generator) -> list[dict]:
+    """Return an agreement in which both judges decide everything alike on the first benchmark."""
+    rows = []
+    for key in (*BENCHMARKS, "all"):
+        first, second = (0.0, 0.0) if key == "color-n1" else rng.uniform(0.01, 0.1, 2).tolist()
+        agreement = 1 - first - second
+        rows.append({
+            "benchmark": key, "images": 50, "agreement": agreement, "low": agreement - 0.05,
+            "high": min(1.0, agreement + 0.03), "kappa": None if agreement == 1 else 0.8,
+            "disagree": first + second, "p": 0.25, "only_first": first, "first_low": first / 2,
+            "first_high": first + 0.1, "only_second": second, "second_low": second / 2,
+            "second_high": second + 0.1,
+        })  # fmt: skip
+    return rows
+
+
+def disagreements(rng: np.random.Generator) -> list[Disagreement]:
+    return [
+        Disagreement(key, track, png(scene(rng, 2, ["red", "blue"], track == "minimal")[0]),
+                     "A red cup and a blue chair.", passes, "label", "cup: brown, not red")
+        for key in list(BENCHMARKS)[1:] for track in TRACKS for passes in (True, False)
+    ]  # fmt: skip
+
+
 def fake_report(seed: int = 0, samples: int = 6) -> ReportData:
     """Return a report of nine benchmarks and six models."""
     rng = np.random.default_rng(seed)
@@ -339,6 +375,11 @@ def fake_report(seed: int = 0, samples: int = 6) -> ReportData:
             for k, t in cells
         ],
         gallery=[sample(rng, key) for key in BENCHMARKS for _ in range(samples)],
+        judges=JUDGES,
+        agreement=agreement_rows(np.random.default_rng([seed, 5])),
+        disagreements=disagreements(np.random.default_rng([seed, 6])),
+        kinds=KINDS,
+        counting=counting_rows(np.random.default_rng([seed, 7])),
         error_families=family_rows(np.random.default_rng([seed, 2])),
         concordance=concordance,
         by_label=by_label,

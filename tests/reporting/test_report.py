@@ -104,8 +104,10 @@ def hard(model="m:1", right=(("a cup", False),), chosen=(("a hat", False),)):
 
 
 def test_there_is_a_page_for_each_benchmark_and_model(pages):
-    assert len(pages) == 1 + 9 + 6
-    assert {"index.html", "benchmark-color-n1.html", "model-nano-clip.html"} <= set(pages)
+    assert len(pages) == 2 + 9 + 6
+    assert {"index.html", "kinds.html", "benchmark-color-n1.html", "model-nano-clip.html"} <= set(
+        pages
+    )
 
 
 def test_equal_data_gives_equal_bytes_in_any_process(data, pages):
