@@ -119,6 +119,22 @@ def evaluate(
         raise typer.Exit(1)
 
 
+@app.command("across")
+def across_command(
+    suites: Annotated[list[str], typer.Argument(help="Two suites or more: names or files.")],
+    benchmark: Annotated[
+        list[str] | None, typer.Option(help="Only these; default: all that every suite has.")
+    ] = None,
+    store: Annotated[str | None, typer.Option(help="Where artifacts are kept.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Also write a .parquet file of it.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Lay suites side by side, on the concepts that all of them accepted."""
+    from bindbench.cli.across import run_across
+
+    run_across(suites, benchmark or [], store, out, as_json)
+
+
 @app.command()
 def models(
     family: Annotated[str | None, typer.Option(help="Only this one, with every name.")] = None,

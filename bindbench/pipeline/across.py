@@ -1,0 +1,210 @@
+"""Suites side by side, on the concepts that all of them accepted (Auto-Comp, Table 9).
+
+Suites of one seed and the same vocabularies have the same concepts. What differs in the accuracy
+of a model on the shared ones is then due to the images, and not to which concepts a generator can
+draw.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from bindbench.analysis.accuracy import summarise
+from bindbench.errors import UserError
+from bindbench.pipeline import captions, concept_set, leaderboard, negatives, validated
+from bindbench.pipeline.base import Context
+from bindbench.pipeline.survival import survival_rows
+from bindbench.pipeline.tallies import MODES, Measured, measure
+from bindbench.storage.store import Artifact
+from bindbench.tasks import TRACKS, Track, get_benchmark
+
+Item = tuple[str, int]  # concept id, replicate
+SCHEMA = pa.schema(
+    [
+        ("benchmark", pa.string()),
+        ("track", pa.string()),
+        ("model", pa.string()),
+        ("suite", pa.string()),
+        ("generator", pa.string()),
+        ("family", pa.string()),
+        ("semantics", pa.string()),
+        ("shared", pa.int64()),  # items that every suite accepted
+        ("n_items", pa.int64()),  # those of them with a candidate to beat
+        ("accuracy", pa.float64()),
+        ("low", pa.float64()),
+        ("high", pa.float64()),
+        ("tie_rate", pa.float64()),
+        ("chance", pa.float64()),
+    ]
+)
+MEASURED = ("accuracy", "low", "high", "tie_rate", "chance")
+
+
+@dataclass(frozen=True)
+class SharedSet:
+    """What the suites share of one benchmark and track."""
+
+    benchmark: str
+    track: Track
+    shared: int  # items that every suite accepted
+    captions_differ: int  # those of them whose caption is not the same in all suites
+    survival: dict[str, dict[str, Any]]  # by suite: passed, total, share, low, high
+
+
+@dataclass
+class Across:
+    """Suites side by side."""
+
+    generators: dict[str, str]  # by suite
+    sets: list[SharedSet] = field(default_factory=list)
+    rows: list[dict[str, Any]] = field(default_factory=list)  # of SCHEMA
+    left_out: list[str] = field(default_factory=list)  # why a benchmark or model is not compared
+
+
+@dataclass(frozen=True)
+class _Side:
+    """One suite and what it has of one benchmark."""
+
+    context: Context
+    key: str
+    artifacts: Mapping[str, Artifact]  # what its leaderboard is made of
+
+    @property
+    def name(self) -> str:
+        return self.context.suite.name
+
+    @property
+    def candidates(self) -> Artifact:
+        return self.artifacts[f"{negatives.NAME}/{self.key}"]
+
+    def scores(self) -> dict[str, Artifact]:
+        """Return the scores of this benchmark by model."""
+        cells = leaderboard.scored_cells(self.context.suite, self.artifacts)
+        return {model: scores for model, key, scores in cells if key == self.key}
+
+    def items(self) -> dict[Track, list[tuple[Item, str]]]:
+        """Return each track's items with their captions, in the order of their index."""
+        concepts = self.context.current(concept_set.NAME, self.key).read(["index", "replicate"])
+        replicates = {row["index"]: row["replicate"] for row in concepts.to_pylist()}
+        found: dict[Track, list[tuple[Item, str]]] = {track: [] for track in TRACKS}
+        columns = ["index", "concept_id", "track", "caption"]
+        for row in self.candidates.read(columns).to_pylist():
+            item = row["concept_id"], replicates[row["index"]]
+            found[row["track"]].append((item, row["caption"]))
+        return found
+
+    def survival(self) -> dict[str, dict[str, Any]]:
+        """Return how many of the concepts were accepted, by track."""
+        names = (concept_set.NAME, captions.NAME, validated.NAME)
+        read = {f"{n}/{self.key}": self.context.current(n, self.key) for n in names}
+        return {
+            row["track"]: {
+                "passed": row["passed"],
+                "total": row["total"],
+                "share": row["share_of_all"],
+                "low": row["low"],
+                "high": row["high"],
+            }
+            for row in survival_rows(read, self.key)
+            if row["check"] == "accepted"
+        }
+
+
+def across(contexts: Sequence[Context], keys: Sequence[str] = ()) -> Across:
+    """Measure every model on the items that all suites accepted.
+
+    A model is compared where all suites scored it with the same settings, apart from the batch
+    size. What is left out is named.
+
+    Args:
+        contexts: of the suites, at least two; nothing is built.
+        keys: the benchmarks; none: all that every suite has built.
+
+    Raises:
+        UserError: a suite is given twice, there is only one, or they share no built benchmark.
+    """
+    suites = [context.suite for context in contexts]
+    names = [suite.name for suite in suites]
+    if len(set(names)) < max(len(names), 2):
+        raise UserError(f"Suites {', '.join(names)}: give two or more, each of another name.")
+    found = Across({suite.name: suite.profile.generator.model for suite in suites})
+    inputs = [leaderboard.inputs(context) for context in contexts]
+    wanted = [get_benchmark(key).key for key in keys] or _all_benchmarks(contexts)
+    for key in wanted:
+        sides = [_Side(context, key, read) for context, read in zip(contexts, inputs, strict=True)]
+        missing = [s.name for s in sides if f"{negatives.NAME}/{key}" not in s.artifacts]
+        if missing:
+            found.left_out.append(f"{key}: not built in {', '.join(missing)}")
+        else:
+            _compare(key, sides, found)
+    if not found.sets:
+        raise UserError(
+            f"Suites {', '.join(names)} share no built benchmark ({'; '.join(found.left_out)}): "
+            "build one in all of them with 'bindbench run'."
+        )
+    return found
+
+
+def _all_benchmarks(contexts: Sequence[Context]) -> list[str]:
+    return list(dict.fromkeys(key for context in contexts for key in context.suite.benchmarks))
+
+
+def _compare(key: str, sides: Sequence[_Side], found: Across) -> None:
+    """Add what the suites share of a benchmark, and each model's accuracies on it."""
+    items = {side.name: side.items() for side in sides}
+    survival = {side.name: side.survival() for side in sides}
+    shared: dict[Track, set[Item]] = {}
+    for track in TRACKS:
+        texts = [dict(items[side.name][track]) for side in sides]
+        shared[track] = set(texts[0]).intersection(*texts[1:])
+        differ = sum(len({text[item] for text in texts}) > 1 for item in shared[track])
+        shares = {side.name: survival[side.name][track] for side in sides}
+        found.sets.append(SharedSet(key, track, len(shared[track]), differ, shares))
+    for model, scores in _common(key, sides, found):
+        for side in sides:
+            lexicon, none = side.context.lexicon, np.zeros(0, np.int64)
+            measured = measure(key, side.candidates, scores[side.name], none, lexicon)
+            for track in TRACKS:
+                keep = np.array([i in shared[track] for i, _ in items[side.name][track]], bool)
+                common = {
+                    "benchmark": key,
+                    "model": model,
+                    "suite": side.name,
+                    "generator": found.generators[side.name],
+                    "shared": len(shared[track]),
+                }
+                found.rows += [common | row for row in _accuracies(measured, track, keep)]
+
+
+def _common(
+    key: str, sides: Sequence[_Side], found: Across
+) -> Iterator[tuple[str, dict[str, Artifact]]]:
+    """Yield (model, its scores by suite) where all suites scored it alike; name the others."""
+    scores = {side.name: side.scores() for side in sides}
+    for model in dict.fromkeys(model for own in scores.values() for model in own):
+        without = [name for name, own in scores.items() if model not in own]
+        if without:
+            found.left_out.append(f"{key}: {model} has no scores in {', '.join(without)}")
+            continue
+        alike = [_settings(own[model]) for own in scores.values()]
+        if any(other != alike[0] for other in alike):
+            found.left_out.append(f"{key}: {model} was scored with other settings in each suite")
+            continue
+        yield model, {name: own[model] for name, own in scores.items()}
+
+
+def _settings(scores: Artifact) -> dict[str, Any]:
+    return {k: v for k, v in scores.settings["scorer"].items() if k != "batch_size"}
+
+
+def _accuracies(measured: Measured, track: Track, keep: np.ndarray) -> Iterator[dict[str, Any]]:
+    tally, kept = measured.tallies[track], np.flatnonzero(keep)
+    design = measured.designs[track].take(kept)
+    for family in tally.families:
+        for mode in MODES:
+            accuracy = summarise(tally.outcomes[family, mode].take(kept), design)
+            row = {"track": track, "family": family, "semantics": mode, "n_items": accuracy.n_items}
+            yield row | {n: getattr(accuracy, n) if accuracy.n_items else None for n in MEASURED}
