@@ -7,12 +7,9 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from bindbench.errors import UserError, unknown_name
+from bindbench.instabind.conditions import LOCALIZED_LEVELS, is_localized
 from bindbench.instabind.located_json import invalid, read_json_lines
 from bindbench.instabind.questions import LEVELS, Level, Question
-
-# Settings that show one instance only make sense where one instance's attribute is asked for.
-LOCALIZED = ("crop_oracle", "context_crop", "box_guided", "dim_non_target")
-LOCALIZED_LEVELS: tuple[Level, ...] = ("L1", "L3")
 
 
 class _Line(BaseModel):
@@ -36,7 +33,12 @@ class Outputs:
     @property
     def levels(self) -> tuple[Level, ...]:
         """The levels that are asked in this setting."""
-        return LOCALIZED_LEVELS if self.setting in LOCALIZED else LEVELS
+        return levels_of(self.setting)
+
+
+def levels_of(setting: str) -> tuple[Level, ...]:
+    """Return the levels that are asked in a setting."""
+    return LOCALIZED_LEVELS if is_localized(setting) else LEVELS
 
 
 def read_outputs(path: Path, questions: Mapping[str, Question], compat: bool = False) -> Outputs:
@@ -74,7 +76,7 @@ def read_outputs(path: Path, questions: Mapping[str, Question], compat: bool = F
         if key in lines and not compat:
             raise UserError(f"{where}: the question {key!r} is also answered in line {lines[key]}.")
         level = questions[key].level
-        if line.setting in LOCALIZED and level not in LOCALIZED_LEVELS:
+        if level not in levels_of(line.setting):
             raise UserError(
                 f"{where}: {key!r} is of level {level}, but {line.setting} is only for "
                 f"{' and '.join(LOCALIZED_LEVELS)}."

@@ -157,11 +157,11 @@ def _value(group: Group, one: Instance) -> str:
     return one.attributes[group.attribute_focus]
 
 
-def _of(group: Group, noun: str) -> str:
+def what_is(attribute: str, noun: str) -> str:
     """Return "color is the car" or "color is the upper clothing of the person"."""
-    if group.attribute_focus == WORN:
+    if attribute == WORN:
         return f"color is the upper clothing of the {noun}"
-    return f"{group.attribute_focus.replace('_', ' ')} is the {noun}"
+    return f"{attribute.replace('_', ' ')} is the {noun}"
 
 
 def _named(group: Group, one: Instance) -> str:
@@ -172,7 +172,8 @@ def _named(group: Group, one: Instance) -> str:
 
 
 def _position_to_attribute(picture: Picture, group: Group, target: Instance) -> Question:
-    text = f"What {_of(group, f'{target.order_label} {group.class_name}')}?"
+    noun = f"{target.order_label} {group.class_name}"
+    text = f"What {what_is(group.attribute_focus, noun)}?"
     end = f"{target.instance_id}_{group.attribute_focus}"
     return _question(picture, group, target, "L1", end, text, _value(group, target))
 
@@ -200,7 +201,7 @@ def _beside(
         target,
         "L3",
         f"{anchor.instance_id}_{side}_{target.instance_id}",
-        f"What {_of(group, noun)}?",
+        f"What {what_is(group.attribute_focus, noun)}?",
         _value(group, target),
         anchor_instance_id=anchor.instance_id,
         anchor_attribute_value=_value(group, anchor),

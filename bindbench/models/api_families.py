@@ -41,11 +41,13 @@ def _api(name: ModelName, options: ApiOptions, lexicon: Lexicon) -> Any:
     return load_api(name.name, name.revision, options)
 
 
-def _server(name: ModelName, options: ServerOptions) -> Weights:
+def server_of(name: ModelName, options: ServerOptions) -> Weights:
+    """Return where a model is served."""
     return Weights("server", parse_address(name.name).url)
 
 
-def _server_key(name: ModelName, options: ServerOptions) -> str:
+def server_key(name: ModelName, options: ServerOptions) -> str:
+    """Return the key of a model's server."""
     return read_key(parse_address(name.name), options.key_variable)
 
 
@@ -58,8 +60,8 @@ API = (
         _api_writer,
         _api_writer_identity,
         lambda name, options: parse_address(name.name),
-        weights=_server,
-        ready=_server_key,
+        weights=server_of,
+        ready=server_key,
         summary="any chat model behind an OpenAI-compatible server",
         needs="its server, and for most a key in an environment variable",
         library="httpx2",
@@ -72,8 +74,8 @@ API = (
         ApiJudgeOptions,
         _api_judge,
         check=lambda name, options: parse_address(name.name),
-        weights=_server,
-        ready=_server_key,
+        weights=server_of,
+        ready=server_key,
         summary="a choice among lettered options by any model behind an OpenAI-compatible server",
         needs="its server, and for most a key in an environment variable",
         library="httpx2",
@@ -87,8 +89,8 @@ API = (
         _api,
         lambda name, options: {"question": options.resolved_question},
         lambda name, options: parse_address(name.name),
-        weights=_server,
-        ready=_server_key,
+        weights=server_of,
+        ready=server_key,
         summary="any model behind an OpenAI-compatible server: OpenAI, vLLM and others",
         scored="answers to questions with options, or to one for each caption; by vLLM also "
         "the log-likelihood of each caption",

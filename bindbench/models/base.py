@@ -20,12 +20,17 @@ Box = tuple[float, float, float, float]
 
 @dataclass(frozen=True)
 class ImageRequest:
-    """One image to make. A text-to-image model reads the caption; the ray tracer the concept."""
+    """One image to make. A text-to-image model reads the caption; the ray tracer the concept.
+
+    ``row`` says that the things stand in a row, from left to right in the concept's order, and
+    gives their sizes relative to each other; () where they may stand anywhere.
+    """
 
     concept: Concept
     caption: str
     track: Track
     seed: int
+    row: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -182,4 +187,51 @@ class Writer(Protocol):
 
     def write(self, concepts: Sequence[Concept], seeds: Sequence[int]) -> list[Written]:
         """Return one caption for each concept; each depends on its own concept and seed alone."""
+        ...
+
+
+@dataclass(frozen=True)
+class AskedGroup:
+    """What a question is about, for the ``check:`` models alone: like objects, left to right."""
+
+    level: str  # L1 to L4, see ``bindbench.instabind.questions``
+    values: tuple[str, ...]  # of the attribute that is asked about
+    places: tuple[str, ...]  # what their places in the order are called
+    target: int  # the index of the object that is asked about
+    claimed: str | None = None  # L4: the value that is claimed of it
+
+
+@dataclass(frozen=True)
+class ReplyRequest:
+    """An image and what to ask about it."""
+
+    image: Image
+    prompt: str
+    options: tuple[str, ...] = ()  # the reply is the likeliest of these; (): any short text
+    max_tokens: int = 32  # of a text
+    key: str = ""  # names the question in messages
+    truth: AskedGroup | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What a model answered in words."""
+
+    text: str
+    finished: bool = True  # False: cut off at the most tokens
+    scores: tuple[float, ...] | None = None  # shares of the options
+    unknown: tuple[str, ...] = ()  # words of the prompt that the model has no token for
+    raw: str | None = None  # JSON: what an API model's answer took
+
+
+class Answerer(Protocol):
+    """Answers questions about images in free text, or by the likeliest of given options."""
+
+    def reply(self, requests: Sequence[ReplyRequest]) -> list[Reply]:
+        """Return one reply for each request, without drawing at random.
+
+        Raises:
+            Unfinished: a server gave none for some requests; what was answered is kept.
+            UserError: memory runs out for a single request, or the model can't be asked.
+        """
         ...

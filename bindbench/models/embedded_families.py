@@ -105,7 +105,7 @@ def _nano(name: ModelName, options: NanoOptions, lexicon: Lexicon) -> Any:
     if name.name in NANO_VLMS:
         from bindbench.models.hf_generative import load_generative
 
-        return load_generative(_nano_vlm(name), HfOptions(**options.model_dump()))
+        return load_generative(nano_vlm(name), HfOptions(**options.model_dump()))
     from bindbench.models.open_clip_names import find_source
     from bindbench.models.open_clip_scorer import load_open_clip
     from bindbench.models.weights import WEIGHTS
@@ -114,7 +114,7 @@ def _nano(name: ModelName, options: NanoOptions, lexicon: Lexicon) -> Any:
     return load_open_clip(str(name), source, options.dtype, options.device)
 
 
-def _nano_vlm(name: ModelName) -> Any:
+def nano_vlm(name: ModelName) -> Any:
     """Return where a generative nano model is, under its own name."""
     from bindbench.models.hf_names import find_source
     from bindbench.models.weights import WEIGHTS
@@ -127,17 +127,18 @@ def _nano_judge(name: ModelName, options: ContrastiveOptions, lexicon: Lexicon) 
     from bindbench.models.hf_judge import load_judge
 
     given = HfJudgeOptions(question="{question}", **options.model_dump())
-    return load_judge(_nano_vlm(name), given)
+    return load_judge(nano_vlm(name), given)
 
 
-def _nano_weights(name: ModelName, options: ContrastiveOptions) -> dict[str, str]:
+def nano_weights(name: ModelName, options: object) -> dict[str, str]:
+    """Return the hash of a nano model's weights."""
     from bindbench.models.weights import folder_digest
 
     return {"weights": folder_digest(f"nano-{name.name}")}
 
 
 def _check_nano(name: ModelName, options: NanoOptions) -> None:
-    _nano_weights(name, options)
+    nano_weights(name, options)
     defaults = NanoOptions()
     for field in ("prompt", "image_free"):
         if name.name not in NANO_VLMS and getattr(options, field) != getattr(defaults, field):
@@ -205,8 +206,8 @@ EMBEDDED = (
         NANO_VLMS,
         ContrastiveOptions,
         _nano_judge,
-        _nano_weights,
-        _nano_weights,
+        nano_weights,
+        nano_weights,
         weights=lambda name, options: shipped(f"nano-{name.name}"),
         summary="the likeliest option by the project's small vision-language models",
         library="transformers",
@@ -226,7 +227,7 @@ EMBEDDED = (
         ("clip", "negclip", *NANO_VLMS),
         NanoOptions,
         _nano,
-        _nano_weights,
+        nano_weights,
         _check_nano,
         weights=lambda name, options: shipped(f"nano-{name.name}"),
         summary="the project's small models, trained on its own renders: contrastive encoders, "

@@ -2,6 +2,7 @@
 
 from typing import get_args
 
+from bindbench.models.answerer_families import ANSWERERS
 from bindbench.models.api_families import API
 from bindbench.models.diffusers_family import DIFFUSERS
 from bindbench.models.embedded_families import EMBEDDED
@@ -11,7 +12,7 @@ from bindbench.models.grounding_dino_family import GROUNDING_DINO
 from bindbench.models.hf_families import HF
 from bindbench.models.open_clip_family import OPEN_CLIP
 
-_ALL = (*EMBEDDED, DIFFUSERS, FOLDER, GROUNDING_DINO, OPEN_CLIP, *HF, *API)
+_ALL = (*EMBEDDED, DIFFUSERS, FOLDER, GROUNDING_DINO, OPEN_CLIP, *HF, *API, *ANSWERERS)
 FAMILIES: dict[tuple[Role, str], Family] = {
     (family.role, family.name): family
     for role in get_args(Role)

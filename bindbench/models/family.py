@@ -11,7 +11,7 @@ from bindbench.suite import Strict
 from bindbench.tasks import Task
 from bindbench.vocabulary import Lexicon
 
-Role = Literal["writer", "generator", "detector", "judge", "scorer"]
+Role = Literal["writer", "generator", "detector", "judge", "scorer", "answerer"]
 
 
 @dataclass(frozen=True)

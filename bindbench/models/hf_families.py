@@ -86,7 +86,8 @@ def _hf_identity(name: ModelName, options: HfOptions) -> dict[str, str]:
     return identity_of(find_source(name.name, name.revision, options))
 
 
-def _hf_weights(name: ModelName, options: HfOptions | HfJudgeOptions) -> Weights:
+def hf_weights(name: ModelName, options: object) -> Weights:
+    """Return where a checkpoint is."""
     folder = Path(name.name).expanduser()
     return local(folder) if folder.exists() else in_hub_cache(name.name, name.revision)
 
@@ -116,7 +117,7 @@ HF = (
         _hf_judge,
         _hf_judge_identity,
         _hf_judge_source,
-        weights=_hf_weights,
+        weights=hf_weights,
         summary="the likeliest option by a vision-language model of transformers",
         needs="its weights, downloaded unless they are a folder or in the cache",
         library="transformers",
@@ -130,7 +131,7 @@ HF = (
         _hf,
         _hf_identity,
         _check_hf,
-        weights=_hf_weights,
+        weights=hf_weights,
         summary="models of transformers: vision-language models, and CLIP, SigLIP, SigLIP 2",
         scored="log-likelihood of the caption given the image; similarity (CLIP, SigLIP)",
         needs="its weights, downloaded unless they are a folder or in the cache",

@@ -34,6 +34,7 @@ class GenerativeModel:
         self._checkpoint, options = checkpoint, checkpoint.options
         self._config = checkpoint.config()
         self._processor = checkpoint.processor()
+        self.tokenizer = self._processor.tokenizer
         self.reader = self.reader_of(options.prompt)
         self.model = self._load(self._config, options.dtype, options.device, options.quantisation)
 

@@ -69,6 +69,10 @@ class PromptReader:
         """Return the captions' tokens behind the prompt."""
         return caption_tokens(self._tokenize, self._joint, texts)
 
+    def whole(self, image: Image) -> dict[str, Tensor]:
+        """Return everything that the processor makes of an image and the prompt."""
+        return self._process(image)
+
     def with_image(self, image: Image, captions: CaptionTokens) -> dict[str, Tensor]:
         """Return everything that the processor makes of an image and the prompt.
 

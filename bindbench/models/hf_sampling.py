@@ -111,3 +111,10 @@ class Sampler:
             **given,
         )
         return out.logits[:, -1], getattr(out, self._cache_name)
+
+
+def end_tokens(model: Any, tokenizer: Any) -> frozenset[int]:
+    """Return the tokens that end a text: those of the checkpoint, such as the end of a turn."""
+    given = getattr(model.generation_config, "eos_token_id", None)
+    listed = given if isinstance(given, list) else [given]
+    return frozenset(token for token in (*listed, tokenizer.eos_token_id) if token is not None)

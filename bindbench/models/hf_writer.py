@@ -19,7 +19,7 @@ from bindbench.models.hf_generative import attention_of
 from bindbench.models.hf_loading import Checkpoint
 from bindbench.models.hf_names import HfSource, first_line
 from bindbench.models.hf_options import HfOptions, HfWriterOptions
-from bindbench.models.hf_sampling import Sampler, Sampling
+from bindbench.models.hf_sampling import Sampler, Sampling, end_tokens
 from bindbench.models.hf_text_names import put_together
 from bindbench.vocabulary import Lexicon
 
@@ -52,7 +52,7 @@ class HfWriter:
         self._tokenizer = checkpoint.tokenizer()
         self._chats = bool(self._tokenizer.chat_template)
         model = _load(checkpoint, options)
-        self._stops = _end_tokens(model, self._tokenizer)
+        self._stops = end_tokens(model, self._tokenizer)
         padding = self._tokenizer.pad_token_id
         sampling = Sampling(options.temperature, options.top_p, options.max_new_tokens)
         self._sampler = Sampler(model, sampling, self._ends, 0 if padding is None else padding)
@@ -131,10 +131,3 @@ def _load(checkpoint: Checkpoint, options: HfWriterOptions) -> Any:
 
 def _parts(text: str) -> list[dict[str, str]]:
     return [{"type": "text", "text": text}]
-
-
-def _end_tokens(model: Any, tokenizer: Any) -> frozenset[int]:
-    """Return the tokens that end a text: those of the checkpoint, such as the end of a turn."""
-    given = getattr(model.generation_config, "eos_token_id", None)
-    listed = given if isinstance(given, list) else [given]
-    return frozenset(token for token in (*listed, tokenizer.eos_token_id) if token is not None)

@@ -9,7 +9,7 @@ logger = logging.getLogger("bindbench")
 SECONDS_BETWEEN_LINES = 2.0
 
 
-def log_progress(asset: str, partition: str) -> Progress:
+def log_progress(asset: str, partition: str, unit: str = "shards") -> Progress:
     """Return a callback that logs a line every two seconds and at the end."""
     last = time.monotonic()
 
@@ -21,7 +21,7 @@ def log_progress(asset: str, partition: str) -> Progress:
         last = now
         kept = f", {reused} kept" if reused else ""
         left = f", {seconds_left:.0f} s left" if seconds_left else ""
-        speed = f", {rate:.1f} shards/s" if done > reused else ""
-        logger.info("%s %s: %d/%d shards%s%s%s", asset, partition, done, total, kept, speed, left)
+        speed = f", {rate:.1f} {unit}/s" if done > reused else ""
+        logger.info("%s %s: %d/%d %s%s%s%s", asset, partition, done, total, unit, kept, speed, left)
 
     return report

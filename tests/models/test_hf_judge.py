@@ -9,7 +9,7 @@ from hf_reference import PlainUse
 
 from bindbench.concepts import Concept
 from bindbench.errors import UserError
-from bindbench.models import registry
+from bindbench.models import embedded_families, registry
 from bindbench.models.base import Judge, Question
 from bindbench.models.weights import WEIGHTS
 from bindbench.suite import RoleSettings, VocabularySources
@@ -66,7 +66,7 @@ def test_a_contrastive_model_is_no_judge(tmp_path):
 
 
 def test_the_nano_family_knows_which_options_are_whose(monkeypatch):
-    monkeypatch.setattr(registry, "_nano_weights", lambda name, options: {})
+    monkeypatch.setattr(embedded_families, "nano_weights", lambda name, options: {})
     settings = RoleSettings(model="nano:clip", options={"prompt": "What is this?"})
     with pytest.raises(UserError, match="the option prompt is for vlm and vlm-small"):
         registry.resolve("scorer", settings)

@@ -1,0 +1,94 @@
+"""A model behind an OpenAI-compatible server that answers in words, or chooses among options."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from bindbench.errors import Unfinished
+from bindbench.models.answer_options import ApiAnsweringOptions
+from bindbench.models.api_answers import Answer
+from bindbench.models.api_asker import Ask, Asker, Picture, ask_key, dump, kept, picture_messages
+from bindbench.models.api_judge import ApiJudge
+from bindbench.models.api_modes import words_of
+from bindbench.models.api_options import ApiJudgeOptions
+from bindbench.models.base import Question, Reply, ReplyRequest
+
+
+class ApiAnswerer:
+    """Asks one question in each request.
+
+    Args:
+        asker: of the model.
+        options: how it is asked.
+    """
+
+    def __init__(self, asker: Asker, options: ApiAnsweringOptions):
+        self._asker, self._options = asker, options
+        shared = ApiJudgeOptions.model_fields.keys() & ApiAnsweringOptions.model_fields.keys()
+        given = {name: getattr(options, name) for name in shared}
+        self._judge = ApiJudge(asker, ApiJudgeOptions(**given))
+
+    def reply(self, requests: Sequence[ReplyRequest]) -> list[Reply]:
+        """Return one reply for each request.
+
+        Raises:
+            Unfinished: there is none for some; what was answered is kept.
+            UserError: the server refuses every request.
+        """
+        missing: dict[str, str] = {}
+        found = self._write([r for r in requests if not r.options], missing)
+        found |= self._choose([r for r in requests if r.options], missing)
+        if missing:
+            raise Unfinished(self._asker.name, missing, len(requests), self._asker.hopeless)
+        return [found[id(request)] for request in requests]
+
+    def _write(self, requests: Sequence[ReplyRequest], missing: dict[str, str]) -> dict[int, Reply]:
+        asks = [self._ask(request) for request in requests]
+        answers, lost = self._asker.answers({ask.key: ask for ask in asks}) if asks else ({}, {})
+        found = {}
+        for request, ask in zip(requests, asks, strict=True):
+            if ask.key in answers:
+                found[id(request)] = _reply(request, answers[ask.key])
+            else:
+                missing[request.key] = lost[ask.key]
+        return found
+
+    def _ask(self, request: ReplyRequest) -> Ask:
+        picture = Picture(request.image)
+        return Ask(
+            ask_key(self._body(request, picture.digest)),
+            lambda: self._body(request, picture.url),
+            _read,
+        )
+
+    def _body(self, request: ReplyRequest, picture: str) -> dict[str, Any]:
+        messages = picture_messages(request.prompt, picture, self._options.detail)
+        return self._asker.body(messages, request.max_tokens, self._options.temperature)
+
+    def _choose(
+        self, requests: Sequence[ReplyRequest], missing: dict[str, str]
+    ) -> dict[int, Reply]:
+        if not requests:
+            return {}
+        questions = [[Question(r.prompt, r.options, subject=0)] for r in requests]
+        try:
+            answers = self._judge.answer(
+                [r.image for r in requests], [()] * len(requests), questions
+            )
+        except Unfinished as error:  # names them by their place
+            missing |= {requests[int(place)].key: why for place, why in error.items.items()}
+            return {}
+        return {
+            id(request): Reply(answer.option, scores=answer.scores, raw=answer.raw)
+            for request, (answer,) in zip(requests, answers, strict=True)
+        }
+
+
+def _read(response: dict[str, Any]) -> Answer:
+    return {"text": words_of(response)}
+
+
+def _reply(request: ReplyRequest, answer: Answer) -> Reply:
+    raw = {"item": request.key, "unreadable": 0, "answers": [kept(answer)]}
+    refused = answer.get("refused") or answer["finish"] == "content_filter"
+    text = "" if refused else answer["text"].strip()
+    return Reply(text, answer["finish"] != "length", raw=dump(raw))
