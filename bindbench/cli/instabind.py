@@ -95,6 +95,24 @@ def evaluate(
         _print(found, Console())
 
 
+@instabind.command()
+def report(
+    annotations: Annotated[Path, typer.Option(help="Annotations in the authors' JSON schema.")],
+    questions: Questions,
+    outputs: Annotated[
+        Path, typer.Option(help="Folder of answers, or of one folder of them for each model.")
+    ],
+    out: Annotated[Path, typer.Option(help="Folder for the pages.")],
+    images: Annotated[
+        Path | None, typer.Option(help="Folder that the annotations' image_path start from.")
+    ] = None,
+) -> None:
+    """Write the report: the paper's tables and figures, and misbindings to look at."""
+    from bindbench.instabind.report_files import write_report
+
+    typer.echo(write_report(annotations, questions, outputs, out, images))
+
+
 @instabind.command("parser-audit")
 def parser_audit(
     questions: Annotated[Path | None, typer.Option(help="Questions, to draw a sample.")] = None,
