@@ -6,6 +6,8 @@ benchmark. With N = 1 they are the positive, then the other colors, then the oth
 """
 
 import itertools
+import operator
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
@@ -26,6 +28,9 @@ ERROR_FAMILIES = (
     "repeated_pair",
     "other",
 )
+
+
+Picker = Callable[[Sequence[str]], tuple[str, ...]]  # some words -> those of each candidate
 
 
 @dataclass(frozen=True)
@@ -106,6 +111,26 @@ class CandidateSpace:
         errors = np.select(masks, [code[name] for name in names], code["other"]).astype(np.int8)
         errors[0] = code["positive"]
         return errors
+
+    @cached_property
+    def pair_at(self) -> tuple[Picker, ...]:
+        """For each place, what picks every candidate's pair from all N * L pairs, by object."""
+        codes = self.objects.astype(int) * self.labels.shape[1] + self.labels
+        return _pickers(codes)
+
+    @cached_property
+    def object_at(self) -> tuple[Picker, ...]:
+        """For each place, what picks every candidate's object from the concept's objects."""
+        return _pickers(self.objects)
+
+    @cached_property
+    def label_at(self) -> tuple[Picker, ...]:
+        """For each place, what picks every candidate's label from the concept's labels."""
+        return _pickers(self.labels)
+
+
+def _pickers(codes: np.ndarray) -> tuple[Picker, ...]:
+    return tuple(operator.itemgetter(*column) for column in codes.T.tolist())
 
 
 def _distinct(rows: np.ndarray) -> np.ndarray:
@@ -194,5 +219,8 @@ def candidate_texts(template: Template, concept: Concept, lexicon: Lexicon) -> l
         concept: the concept, in the order of mention that the slots' positions refer to.
         lexicon: the vocabularies.
     """
-    render = Renderer(template, concept, lexicon).render
+    renderer = Renderer(template, concept, lexicon)
+    if concept.n > 1:
+        return renderer.render_all(candidate_space(concept.task.axis, concept.n))
+    render = renderer.render
     return [render(objects, labels) for objects, labels in candidate_words(concept, lexicon)]

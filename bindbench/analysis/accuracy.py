@@ -60,7 +60,7 @@ def design_of(
 
 
 def _coded(words: Sequence[Sequence[str]]) -> np.ndarray:
-    table = np.asarray(words, str).reshape(len(words), -1)
+    table = np.asarray(words, str).reshape(len(words), len(words[0]) if words else 0)
     return np.unique(table, return_inverse=True)[1].reshape(table.shape)
 
 
@@ -102,6 +102,16 @@ class Items:
         sizes = None if self.sizes is None else self.sizes[rows]
         design = self.design.take(rows)
         return Items(self.scores[rows], self.semantics[rows], self.dtype, design, sizes)
+
+    def narrow(self, width: int) -> "Items":
+        """Return the first ``width`` candidates of each item; none of the others may be present."""
+        if width >= self.scores.shape[1]:
+            return self
+        if np.any(self.semantics[:, width:] != ABSENT):
+            raise ValueError(f"items have more than {width} candidates")
+        sizes = None if self.sizes is None else self.sizes[:, :width]
+        scores, semantics = self.scores[:, :width], self.semantics[:, :width]
+        return Items(scores, semantics, self.dtype, self.design, sizes)
 
 
 def pack(
@@ -189,6 +199,22 @@ class Outcomes:
         in ``paper`` mode.
         """
         return 1 / (1 + self.true_rivals)
+
+    def take(self, rows: np.ndarray) -> "Outcomes":
+        """Return some of the rows."""
+        return Outcomes(
+            self.rivals[rows], self.tied[rows], self.beaten[rows], self.true_rivals[rows]
+        )
+
+    @classmethod
+    def joined(cls, parts: "Sequence[Outcomes]") -> "Outcomes":
+        """Return the items of all parts, in their order."""
+        return cls(
+            np.concatenate([part.rivals for part in parts]),
+            np.concatenate([part.tied for part in parts]),
+            np.concatenate([part.beaten for part in parts]),
+            np.concatenate([part.true_rivals for part in parts]),
+        )
 
 
 def outcomes_of(items: Items, mode: Mode = "strict", subset: np.ndarray | None = None) -> Outcomes:

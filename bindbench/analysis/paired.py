@@ -82,8 +82,44 @@ def compare_tracks(
         subset: likewise.
         seed: of the bootstrap.
     """
+    found = paired_wins(minimal, contextual, mode, subset)
+    counted = found.counted
+    excluded = int((~counted).sum())
+    return compare(found.first, found.second, minimal.design.take(counted), seed, excluded)
+
+
+@dataclass(frozen=True)
+class PairedWins:
+    """Which of some paired items count, and which of those each track wins."""
+
+    counted: np.ndarray  # bool (items,): something must be beaten in both tracks
+    first: np.ndarray  # bool (counted items,): won in the minimal track
+    second: np.ndarray  # bool (counted items,): won in the contextual track
+
+    @classmethod
+    def joined(cls, parts: "Sequence[PairedWins]") -> "PairedWins":
+        """Return the items of all parts, in their order."""
+        return cls(
+            np.concatenate([part.counted for part in parts]),
+            np.concatenate([part.first for part in parts]),
+            np.concatenate([part.second for part in parts]),
+        )
+
+
+def paired_wins(
+    minimal: Items, contextual: Items, mode: Mode = "strict", subset: np.ndarray | None = None
+) -> PairedWins:
+    """Return what ``compare_tracks`` compares; the arguments are the same.
+
+    Raises:
+        ValueError: the two tracks hold different items.
+    """
     if not np.array_equal(minimal.design.scenes, contextual.design.scenes):
         raise ValueError("the two tracks must hold the same scenes in the same order")
+    # They may have been padded to the widths of items that only one of them holds.
+    width = min(minimal.scores.shape[1], contextual.scores.shape[1])
+    minimal, contextual = minimal.narrow(width), contextual.narrow(width)
+    subset = None if subset is None else subset[..., :width]
     rivals = negatives(minimal.semantics, mode, subset)
     rivals &= negatives(contextual.semantics, mode, subset)
     counted = np.asarray(rivals.any(axis=1))
@@ -91,8 +127,7 @@ def compare_tracks(
         decide(part.scores, rivals[counted], part.dtype, sizes=part.sizes).win
         for part in (minimal.take(counted), contextual.take(counted))
     ]
-    excluded = int((~counted).sum())
-    return compare(wins[0], wins[1], minimal.design.take(counted), seed, excluded)
+    return PairedWins(counted, *wins)
 
 
 def in_concept_order(
@@ -113,6 +148,8 @@ def in_concept_order(
         orders: int (items, N): scored position -> concept position. In relational tasks (L = N-1)
             the chain fixes the order, which must be the identity.
     """
+    if np.array_equal(orders, np.broadcast_to(np.arange(orders.shape[1]), orders.shape)):
+        return items
     semantics, scores = items.semantics.copy(), items.scores.copy()
     sizes = None if items.sizes is None else items.sizes.copy()
     for order in np.unique(orders, axis=0):
@@ -132,8 +169,12 @@ def _candidate_map(objects: np.ndarray, labels: np.ndarray, order: np.ndarray) -
         raise ValueError("the clauses of a relational caption cannot be reordered")
     slot_of = np.argsort(order)  # concept position -> scored position
     moved = np.concatenate([order[objects][:, slot_of], order[labels][:, slot_of]], axis=1)
-    index = {tuple(row): k for k, row in enumerate(np.concatenate([objects, labels], 1).tolist())}
-    return np.array([index[tuple(row)] for row in moved.tolist()])
+    rows = np.concatenate([objects, labels], axis=1)
+    # Rows as numbers in base N: each is the claim of one candidate.
+    places = len(order) ** np.arange(rows.shape[1])
+    claims, wanted = rows @ places, moved @ places
+    by_claim = np.argsort(claims)
+    return by_claim[np.searchsorted(claims, wanted, sorter=by_claim)]
 
 
 @dataclass(frozen=True)

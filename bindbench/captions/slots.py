@@ -4,15 +4,19 @@ Text is never made by replacing one word after another: every slot is filled at 
 words that belong there, so captions of different candidates cannot collide.
 """
 
+import itertools
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from bindbench.captions import grammar
 from bindbench.concepts import Concept
 from bindbench.vocabulary import Lexicon, Noun
+
+if TYPE_CHECKING:
+    from bindbench.candidates import CandidateSpace
 
 SlotKind = Literal["det", "label", "object", "verb"]
 _SENTENCE_START = re.compile(r"(?:^|[.!?:])[\s\"'“‘(]*$")
@@ -181,6 +185,25 @@ class Renderer:
                 label = labels[part.position]
                 made.append(self._surfaces.get(label, label))
         return "".join(made)
+
+    def render_all(self, space: "CandidateSpace") -> list[str]:
+        """Return the captions of all candidates; each part is made once and then picked."""
+        columns = [self._column(part, space) for part in self._parts]
+        return list(map("".join, zip(*columns, strict=True)))
+
+    def _column(self, part: "str | _Phrase | Slot", space: "CandidateSpace") -> Iterable[str]:
+        """Return the text of one part in every candidate."""
+        objects, labels = self._concept.objects, self._concept.labels
+        if isinstance(part, str):
+            return itertools.repeat(part, len(space))
+        if isinstance(part, _Phrase) and self._attribute:
+            pairs = itertools.product(objects, labels)
+            return space.pair_at[part.position]([self._fill(part, *pair) for pair in pairs])
+        if isinstance(part, _Phrase):
+            return space.object_at[part.position]([self._fill(part, name, "") for name in objects])
+        if part.kind == "verb":
+            return space.object_at[part.position]([self._verb(part, name) for name in objects])
+        return space.label_at[part.position]([self._surfaces.get(name, name) for name in labels])
 
     def _fill(self, phrase: _Phrase, obj: str, label: str) -> str:
         """Return a noun phrase with these words, made once."""

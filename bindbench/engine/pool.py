@@ -7,14 +7,14 @@ task was in it. Here a killed worker costs its own task only, and is replaced.
 import multiprocessing
 import pickle
 import signal
-from collections import deque
 from collections.abc import Callable, Sequence
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
 from bindbench.engine.base import Failure, ShardError
+from bindbench.engine.job import Job
 from bindbench.engine.threads import one_thread_environment
-from bindbench.engine.worker import READY, Done, Load, Run, serve
+from bindbench.engine.worker import READY, Load, Run, serve
 
 CLOSE_SECONDS = 5.0  # an idle worker leaves at once; one that does not is killed
 
@@ -76,7 +76,7 @@ class Pool:
         on_done: Callable[[int, Any], None],
     ) -> list[Failure]:
         """Compute every task; return the failures. An exception, such as Ctrl-C, ends the pool."""
-        job = _Job(pickle.dumps(function), tasks, on_done)
+        job = Job(pickle.dumps(function), tasks, on_done)
         try:
             while job.waiting or self._busy():
                 self._hire(min(self._size, len(self._busy()) + len(job.waiting)))
@@ -102,7 +102,7 @@ class Pool:
         while len(self._workers) < count:
             self._workers.append(Worker())
 
-    def _hand_out(self, job: "_Job") -> None:
+    def _hand_out(self, job: Job) -> None:
         for worker in [w for w in self._workers if w.ready and w.task is None]:
             if (task := job.next()) is None:
                 return
@@ -112,7 +112,7 @@ class Pool:
                 self._dismiss(worker)
                 job.waiting.appendleft(task[0])
 
-    def _collect(self, job: "_Job") -> None:
+    def _collect(self, job: Job) -> None:
         # Idle ready workers have nothing to say; one that dies is found when it is next needed.
         heard = [w for w in self._workers if w.task is not None or not w.ready]
         if not heard:
@@ -132,7 +132,7 @@ class Pool:
                 worker.task = None
                 job.take(message)
 
-    def _bury(self, worker: Worker, job: "_Job") -> None:
+    def _bury(self, worker: Worker, job: Job) -> None:
         if worker.task is None:
             raise _did_not_start(worker)
         job.failures.append(Failure(worker.task, f"its worker process {worker.how_it_died()}"))
@@ -146,34 +146,6 @@ class Pool:
         workers, self._workers = self._workers, []
         for worker in workers:
             worker.end(seconds)
-
-
-class _Job:
-    """One map: what waits to be computed, and what failed."""
-
-    def __init__(self, function: bytes, tasks: Sequence[Any], on_done: Callable[[int, Any], None]):
-        self.function = function
-        self.tasks = tasks
-        self.on_done = on_done
-        self.waiting = deque(range(len(tasks)))
-        self.failures: list[Failure] = []
-
-    def next(self) -> tuple[int, bytes] | None:
-        """Return the next task, pickled, with its index; one that can't be pickled has failed."""
-        while self.waiting:
-            index = self.waiting.popleft()
-            try:
-                return index, pickle.dumps(self.tasks[index])
-            except Exception as error:
-                self.failures.append(Failure.of(index, error))
-        return None
-
-    def take(self, message: Done | Failure) -> None:
-        """Take what a worker sent about a task."""
-        if isinstance(message, Failure):
-            self.failures.append(message)
-        else:
-            self.on_done(message.index, pickle.loads(message.result))
 
 
 def _did_not_start(worker: Worker) -> ShardError:

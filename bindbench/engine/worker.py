@@ -53,17 +53,17 @@ def serve(connection: Connection) -> None:
 
 
 def _answer(connection: Connection) -> None:
-    function = _Function(b"")
+    function = Function(b"")
     connection.send(READY)
     while True:
         message = connection.recv()
         if isinstance(message, Load):
-            function = _Function(message.function)
+            function = Function(message.function)
         else:
-            connection.send(_compute(function, message))
+            connection.send(compute(function, message))
 
 
-class _Function:
+class Function:
     """A pickled function that is read on first use, inside the task that it may fail."""
 
     def __init__(self, data: bytes):
@@ -71,13 +71,15 @@ class _Function:
         self._value: Callable[[Any], Any] | None = None
 
     def __call__(self, task: Any) -> Any:
+        """Call the function."""
         if self._value is None:
             self._value = pickle.loads(self._data)
         assert self._value is not None
         return self._value(task)
 
 
-def _compute(function: _Function, run: Run) -> Done | Failure:
+def compute(function: Function, run: Run) -> Done | Failure:
+    """Return the result of a task, or why there is none."""
     try:
         return Done(run.index, pickle.dumps(function(pickle.loads(run.task))))
     except BaseException as error:  # also SystemExit: no task ends the worker

@@ -10,7 +10,6 @@ import pyarrow as pa
 
 from bindbench.concepts import content_id
 from bindbench.engine.base import Engine
-from bindbench.engine.local import LocalEngine
 from bindbench.errors import UserError
 from bindbench.models import registry
 from bindbench.models.family import Role
@@ -67,10 +66,9 @@ class Context:
         return artifact
 
     def holding(self, role: Role, settings: RoleSettings) -> "Context":
-        """Return the context with an engine of as many processes as may hold a model."""
-        if registry.processes(role, settings, self.engine.workers) == self.engine.workers:
-            return self
-        return replace(self, engine=LocalEngine(1))
+        """Return the context with an engine whose workers can hold a model."""
+        engine = self.engine.holding(registry.demand(role, settings))
+        return self if engine is self.engine else replace(self, engine=engine)
 
     def build(
         self,

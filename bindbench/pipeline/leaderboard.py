@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from bindbench.analysis.accuracy import Accuracy, Mode, outcomes_of, summarise, undecided
-from bindbench.analysis.paired import Comparison, compare_tracks
+from bindbench.analysis.accuracy import Accuracy, Design, Mode, summarise
+from bindbench.analysis.paired import Comparison, compare
 from bindbench.analysis.readouts import READOUTS
 from bindbench.analysis.resampling import holm
 from bindbench.models import registry
@@ -17,7 +17,8 @@ from bindbench.models.family import ModelName
 from bindbench.pipeline import model_scores, negatives, paired_set
 from bindbench.pipeline.base import UNPARTITIONED, Context, ShardInputs, suite_lexicon, table, whole
 from bindbench.pipeline.concept_set import has_counterparts
-from bindbench.pipeline.scored import ScoredSet, readouts_of, scored_set
+from bindbench.pipeline.scored import readouts_of
+from bindbench.pipeline.tallies import MODES, Measured, Pairs, Tally, measure
 from bindbench.pipeline.winoground import winoground_rows
 from bindbench.storage.store import Artifact
 from bindbench.suite import RoleSettings, Suite
@@ -30,7 +31,6 @@ MEASURED = (
     *("credit", "tie_rate", "chance"),
 )
 FAMILIES = {1: ("vary_color", "vary_object"), 2: ("swap", "confusion")}  # by N; 2: and more
-MODES: tuple[Mode, ...] = ("strict", "paper")
 SCHEMA = pa.schema(
     [
         ("model", pa.string()),
@@ -85,26 +85,24 @@ class MeasureModels:
             paired = task.artifacts[f"{paired_set.NAME}/{key}"].read(["index"])["index"].to_numpy()
             common = {"model": model, "benchmark": key}
             for readout in readouts_of(key, scores.summary["columns"]):
-                minimal, contextual = (
-                    scored_set(key, track, candidates, scores, lexicon, readout) for track in TRACKS
-                )
-                for row in _measured(minimal, contextual, paired, self.suite.seed):
+                found = measure(key, candidates, scores, paired, lexicon, readout)
+                for row in _measured(found, paired, self.suite.seed):
                     yield common | {"readout": readout} | row
             if has_counterparts(self.suite, key):
                 for row in winoground_rows(key, candidates, scores):
                     yield common | {"readout": "score", "track": "minimal", "set": "all"} | row
 
 
-def _measured(
-    minimal: ScoredSet, contextual: ScoredSet, paired: np.ndarray, seed: int
-) -> Iterator[dict[str, Any]]:
+def _measured(found: Measured, paired: np.ndarray, seed: int) -> Iterator[dict[str, Any]]:
     """Yield the accuracies of both tracks and sets, and the differences on the paired set."""
-    for track, found in zip(TRACKS, (minimal, contextual), strict=True):
-        for row in _accuracies(found):
-            yield {"track": track, "set": "all"} | row
-        for row in _accuracies(found.only(paired)):
-            yield {"track": track, "set": "paired"} | row
-    for row in _differences(minimal.only(paired), contextual.only(paired), seed):
+    for track, tally in found.tallies.items():
+        design = found.designs[track]
+        for name, keep in (("all", None), ("paired", np.isin(tally.index, paired))):
+            for row in _accuracies(tally, design, keep):
+                yield {"track": track, "set": name} | row
+    first = TRACKS[0]
+    design = found.designs[first].take(np.isin(found.tallies[first].index, paired))
+    for row in _differences(found.pairs, design, seed):
         yield {"track": "difference", "set": "paired"} | row
 
 
@@ -155,17 +153,17 @@ def cell_of(key: str, settings: RoleSettings) -> str:
     return f"{model_scores.NAME}/{model_scores.partition(key, slug)}"
 
 
-def _accuracies(found: ScoredSet) -> Iterator[dict[str, Any]]:
-    for family, subset in found.subsets.items():
-        items = found.of(family)
-        for mode in MODES:
-            outcomes = outcomes_of(items, mode, subset)
-            measured = summarise(outcomes, items.design)
-            row = {"family": family, "semantics": mode} | _measures(measured, mode)
-            if found.gap is not None and measured.n_items:
-                close = undecided(items, found.gap, mode, subset)
-                row["undecided"] = float(close[outcomes.included].mean())
-            yield row
+def _accuracies(tally: Tally, design: Design, keep: np.ndarray | None) -> Iterator[dict[str, Any]]:
+    """Yield the accuracies of the items of ``keep`` (bool), or of all."""
+    kept = np.ones(len(design), bool) if keep is None else keep
+    for family, mode in tally.outcomes:
+        outcomes = tally.outcomes[family, mode].take(kept)
+        measured = summarise(outcomes, design.take(kept))
+        row = {"family": family, "semantics": mode} | _measures(measured, mode)
+        if tally.close is not None and measured.n_items:
+            close = tally.close[family, mode][kept]
+            row["undecided"] = float(close[outcomes.included].mean())
+        yield row
 
 
 def _measures(accuracy: Accuracy, mode: Mode) -> dict[str, Any]:
@@ -178,15 +176,14 @@ def _measures(accuracy: Accuracy, mode: Mode) -> dict[str, Any]:
     return counts | columns | {"ceiling": ceiling}
 
 
-def _differences(minimal: ScoredSet, contextual: ScoredSet, seed: int) -> Iterator[dict[str, Any]]:
-    if not len(minimal.items):
-        return
-    for family, subset in contextual.subsets.items():
-        items = minimal.in_concept_order(family), contextual.in_concept_order(family)
-        for mode in MODES:
-            found = compare_tracks(*items, mode, subset, seed)
-            if found:
-                yield {"family": family, "semantics": mode} | _difference(found)
+def _differences(pairs: Pairs, design: Design, seed: int) -> Iterator[dict[str, Any]]:
+    """Yield the differences of the tracks on the paired set, whose design is given."""
+    for (family, mode), wins in pairs.wins.items():
+        counted = wins.counted
+        excluded = int((~counted).sum())
+        found = compare(wins.first, wins.second, design.take(counted), seed, excluded)
+        if found:
+            yield {"family": family, "semantics": mode} | _difference(found)
 
 
 def _difference(found: Comparison) -> dict[str, Any]:

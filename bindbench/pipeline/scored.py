@@ -1,6 +1,6 @@
 """Scores and semantics of a benchmark's items, as the arrays that the measures take."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -15,7 +15,7 @@ from bindbench.candidates import candidate_families, candidate_space
 from bindbench.concepts import Concept
 from bindbench.semantics import COUNT
 from bindbench.storage.store import Artifact
-from bindbench.tasks import Benchmark, Track, get_benchmark
+from bindbench.tasks import TRACKS, Benchmark, Track, get_benchmark
 from bindbench.vocabulary import Lexicon
 
 COLUMNS = (
@@ -31,7 +31,9 @@ class ScoredSet:
     benchmark: Benchmark
     items: Items
     index: np.ndarray  # int64 (items,)
-    families: np.ndarray  # str (items, candidates): the family, "" for the positive and padding
+    # str: the family, "" for the positive and padding; (candidates,) where all items have the same
+    # ones (N >= 2), else (items, candidates).
+    families: np.ndarray
     counted: np.ndarray  # bool (items, candidates): told apart by more than counting
     orders: np.ndarray  # int (items, N): scored position -> concept position
     places: np.ndarray  # float64 (items, N, 3): x, -y and area, in the order of the scored caption
@@ -61,7 +63,7 @@ class ScoredSet:
             items=self.items.take(keep),
             swap_items=self.swap_items.take(keep) if self.swap_items else None,
             index=self.index[keep],
-            families=self.families[keep],
+            families=self.families if self.families.ndim == 1 else self.families[keep],
             counted=self.counted[keep],
             orders=self.orders[keep],
             places=self.places[keep],
@@ -76,6 +78,7 @@ class ScoredSet:
 
 
 Row = Mapping[str, Any]
+ITEMS_AT_ONCE = 4096  # of both tracks: bounds the memory that their scores take
 
 
 def item_key(row: Row) -> str:
@@ -111,17 +114,79 @@ def scored_set(
     readout: Readout = "score",
 ) -> ScoredSet:
     """Return the scored items of a track, by one of the model's readouts."""
+    rows: list[Row] = []
+    found: dict[int, Row] = {}
+    for part in _parts(negatives, scores, readout):
+        rows += [row for row in part.rows if row["track"] == track]
+        found |= part.found[track]
+    return assemble(key, rows, found, lexicon, readout, _is_likelihood(scores))
+
+
+def scored_parts(
+    key: str, negatives: Artifact, scores: Artifact, lexicon: Lexicon, readout: Readout = "score"
+) -> Iterator[dict[Track, ScoredSet]]:
+    """Yield the scored items of both tracks, some shards at a time, at least once.
+
+    Both tracks of a concept are in the same part.
+    """
+    likelihood = _is_likelihood(scores)
+    for part in _parts(negatives, scores, readout):
+        yield {
+            track: assemble(
+                key,
+                [row for row in part.rows if row["track"] == track],
+                part.found[track],
+                lexicon,
+                readout,
+                likelihood,
+            )
+            for track in TRACKS
+        }
+
+
+@dataclass(frozen=True)
+class _Part:
+    """The rows of some shards."""
+
+    rows: list[Row]  # of the candidates
+    found: Mapping[Track, dict[int, Row]]  # of the scores, by index
+
+
+def _parts(negatives: Artifact, scores: Artifact, readout: Readout) -> Iterator[_Part]:
     columns = {COLUMN[readout], "asked", *_operands(readout)}
     if readout == "score":
         columns |= {"swap"} & {*scores.summary["columns"]}
-    rows = [r for r in negatives.read(COLUMNS).to_pylist() if r["track"] == track]
-    found = {
-        row["index"]: row
-        for row in scores.read(["index", "track", "dtype", *sorted(columns)]).to_pylist()
-        if row["track"] == track
+    wanted = ["index", "track", "dtype", *sorted(columns)]
+    for shards in _groups(negatives):
+        found: dict[Track, dict[int, Row]] = {track: {} for track in TRACKS}
+        for i in shards:
+            for row in scores.read_shard(i, wanted).to_pylist():
+                found[row["track"]][row["index"]] = _compact(row)
+        rows = [row for i in shards for row in negatives.read_shard(i, COLUMNS).to_pylist()]
+        yield _Part(rows, found)
+
+
+def _groups(artifact: Artifact) -> Iterator[list[int]]:
+    """Yield the numbers of consecutive shards that hold some thousand items together."""
+    group, rows = [], 0
+    for i, shard in enumerate(artifact.shards):
+        group.append(i)
+        rows += shard.rows
+        if rows >= ITEMS_AT_ONCE or i == len(artifact.shards) - 1:
+            yield group
+            group, rows = [], 0
+
+
+def _compact(row: dict[str, Any]) -> Row:
+    """Return a row with its scores as arrays, which take a quarter of the memory."""
+    return {
+        name: value if name == "asked" or not isinstance(value, list) else _values(value)
+        for name, value in row.items()
     }
-    likelihood = "tokens" in scores.summary["columns"]
-    return assemble(key, rows, found, lexicon, readout, likelihood)
+
+
+def _is_likelihood(scores: Artifact) -> bool:
+    return "tokens" in scores.summary["columns"]
 
 
 def assemble(
@@ -144,12 +209,6 @@ def assemble(
     """
     benchmark = get_benchmark(key)
     reasons = [np.frombuffer(row["reasons"], np.int8) for row in rows]
-    families = [
-        candidate_families(
-            Concept(benchmark.task.name, tuple(row["objects"]), tuple(row["labels"])), lexicon
-        )
-        for row in rows
-    ]
     dtype = next(iter(found.values()))["dtype"] if found else "float64"
     cells = [found[row["index"]] for row in rows]
     design = design_of(*([row[name] for row in rows] for name in ("scene_id", "objects", "labels")))
@@ -169,15 +228,27 @@ def assemble(
         benchmark,
         items,
         np.array([row["index"] for row in rows], np.int64),
-        np.array([[*f, *[""] * (width - len(f))] for f in families], dtype=np.str_).reshape(
-            len(rows), width
-        ),
+        _families(benchmark, rows, width, lexicon),
         pad([r != COUNT for r in reasons], False, np.bool_).reshape(len(rows), width),
         np.array([row["order"] for row in rows], np.int64).reshape(len(rows), benchmark.n),
         np.array(places, np.float64).reshape(len(rows), benchmark.n, 3),
         undecided_gap(readout, dtype, likelihood),
         _swap_items(rows, cells, dtype, design) if readout == "score" else None,
     )
+
+
+def _families(
+    benchmark: Benchmark, rows: Sequence[Row], width: int, lexicon: Lexicon
+) -> np.ndarray:
+    """Return each candidate's family, as ``ScoredSet`` has them."""
+    if benchmark.n > 1:
+        return np.array(candidate_space(benchmark.task.axis, benchmark.n).families, np.str_)
+    concepts = (
+        Concept(benchmark.task.name, tuple(row["objects"]), tuple(row["labels"])) for row in rows
+    )
+    families = [candidate_families(concept, lexicon) for concept in concepts]
+    padded = [[*f, *[""] * (width - len(f))] for f in families]
+    return np.array(padded, np.str_).reshape(len(rows), width)
 
 
 def _swap_items(

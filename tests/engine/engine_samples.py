@@ -54,3 +54,16 @@ class Unreadable:
 def write_pid_and_sleep(path):
     path.write_text(str(os.getpid()))
     time.sleep(60)
+
+
+def killed_the_first_time(path):
+    """Die at the first try, as a worker whose node is lost; the file says that it was tried."""
+    if not path.exists():
+        path.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return path.name
+
+
+def visible_gpus(task):
+    time.sleep(0.2)
+    return os.getpid(), os.environ.get("CUDA_VISIBLE_DEVICES")
