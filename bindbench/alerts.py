@@ -1,14 +1,20 @@
 """Says to a webhook that something failed. Off unless the environment names one."""
 
+import json
 import os
 import time
+import urllib.error
+import urllib.request
 from collections.abc import Sequence
+from http.client import HTTPException
+from typing import Any
 
 from bindbench.errors import UserError
 
 VARIABLE = "BINDBENCH_WEBHOOK"  # holds the address, which is a secret
 TIMEOUT = 5.0  # seconds for one try: a sensor has a minute, for up to five alerts
 TRIES = 2
+PAUSE = 1.0  # seconds after one that failed
 MOST = 2000  # characters of a message
 
 
@@ -40,23 +46,33 @@ def send(payload: dict[str, str]) -> None:
     Raises:
         UserError: it did not take it after several tries. Nowhere is its address named.
     """
-    if not (address := webhook()):
-        return
-    for attempt in range(TRIES):
+    address, problem = webhook(), ""
+    for _ in range(TRIES if address else 0):
         problem = _post(address, payload)
         if not problem:
             return
-        if attempt + 1 < TRIES:
-            time.sleep(2.0**attempt)
-    raise UserError(f"The webhook that {VARIABLE} names did not take an alert: {problem}.")
+        time.sleep(PAUSE)
+    if problem:
+        raise UserError(f"The webhook that {VARIABLE} names did not take an alert: {problem}.")
+
+
+class _NoRedirect(urllib.request.HTTPRedirectHandler):
+    """Follows nothing: an alert goes to the address that was given, or nowhere."""
+
+    def redirect_request(self, *args: Any, **fields: Any) -> None:
+        """Return no further request."""
 
 
 def _post(address: str, payload: dict[str, str]) -> str:
     """Return why a payload was not taken, "" if it was."""
-    import httpx2
-
+    # By the standard library: other clients log the address of each request.
+    body = json.dumps(payload).encode()
     try:
-        response = httpx2.post(address, json=payload, timeout=TIMEOUT, follow_redirects=False)
-    except Exception as error:  # its message may hold the address
-        return type(error).__name__
-    return "" if response.is_success else f"it answered {response.status_code}"
+        request = urllib.request.Request(address, body, {"Content-Type": "application/json"})
+        with urllib.request.build_opener(_NoRedirect).open(request, timeout=TIMEOUT):
+            return ""
+    except urllib.error.HTTPError as error:
+        return f"it answered {error.code}"
+    except (OSError, ValueError, HTTPException) as error:  # their messages may hold the address
+        reason = getattr(error, "reason", error)
+        return type(reason if isinstance(reason, Exception) else error).__name__

@@ -13,8 +13,10 @@ from bindbench.pipeline import leaderboard, report, vocabularies
 from bindbench.pipeline.costs import Cost
 from bindbench.pipeline.doctor import Diagnosis, diagnose
 from bindbench.pipeline.readiness import ModelState
+from bindbench.releases.record import joined, read_record
 from bindbench.reporting.numbers import MISSING, gigabytes
 from bindbench.reporting.tables import Grid, to_table
+from bindbench.storage.store import Store
 
 WHERE = {
     "none": "none needed",
@@ -29,8 +31,9 @@ WHERE = {
 
 def run_doctor(source: str, store: str | None, workers: int | None, json_wanted: bool) -> bool:
     """Print the diagnosis of a suite, and return whether it can run here."""
-    suite = suite_of(source)
-    found = diagnose(suite, store_of(store), workers_of(workers))
+    suite, root = suite_of(source), store_of(store)
+    suite = joined(suite, read_record(Store(root, suite.name)))
+    found = diagnose(suite, root, workers_of(workers))
     if json_wanted:
         print(json.dumps(as_json(found), indent=2))
     else:

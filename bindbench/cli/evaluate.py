@@ -9,11 +9,12 @@ from rich.console import Console
 
 from bindbench.cli.places import store_of, suite_of, workers_of
 from bindbench.engine.base import ShardError
-from bindbench.engine.local import LocalEngine
+from bindbench.engine.choice import open_engine
 from bindbench.errors import UserError, unknown_name
 from bindbench.pipeline import negatives, one_model, prompt_check
 from bindbench.pipeline.base import Context
 from bindbench.pipeline.progress import log_progress
+from bindbench.releases.record import joined, read_record
 from bindbench.reporting.evaluation import model_grid, prompt_grid, readout_grid
 from bindbench.reporting.tables import to_table
 from bindbench.storage.store import Artifact, Store
@@ -50,11 +51,11 @@ def run_evaluation(
     asked: Asked, source: str, store: str | None, workers: int | None, as_json: bool
 ) -> bool:
     """Score a model, print its accuracies, and return whether every benchmark was scored."""
-    suite = suite_of(source)
+    place = Store(store_of(store), suite_of(source).name)
+    suite = joined(suite_of(source), read_record(place))
     changes = one_model.Changes(options_from(asked.options), asked.batch_size)
     settings = one_model.settings_of(suite, asked.model, changes)
-    engine = LocalEngine(workers_of(workers))
-    place = Store(store_of(store), suite.name)
+    engine = open_engine(workers_of(workers))
     context = Context(suite, place, engine, log_progress, asked.repair)
     say = Console(stderr=as_json)
     try:

@@ -43,37 +43,36 @@ def commit_of(repository: str, revision: str = "") -> str:
 
 
 def look(watch: Watch, mark: str) -> tuple[list[Found], str]:
-    """Return the models of a watch that changed after a mark, the oldest first, and the next mark.
+    """Return the models of a watch that are new or changed, the oldest change first.
 
     Args:
         watch: on an organisation, a collection or names.
-        mark: of the last look; empty for the first one, which finds what is as new as ``since``
-            says, or, of a collection, all of it.
+        mark: that the last look returned; empty for the first one, which finds what is as new as
+            ``since`` says, or all of a collection.
+
+    Returns:
+        the models, and the mark for the next look.
 
     Raises:
         UserError: there is no such organisation or collection, or the hub can't be reached.
     """
-    if not mark and not watch.collection:
-        first = watch.since
-        start = datetime.combine(first, time(), UTC) if first else datetime.now(UTC)
-        mark = _text(start)
     try:
-        found = sorted(_changed(watch, mark), key=lambda model: model.changed)
-    except Exception as error:
+        found, mark = _in_collection(watch, mark) if watch.collection else _since(watch, mark)
+    except Exception as error:  # the hub's client raises errors of many libraries
         raise _explained(watch.label, error) from error
+    return sorted(found, key=lambda model: (model.changed, model.repository)), mark
+
+
+def _since(watch: Watch, mark: str) -> tuple[list[Found], str]:
+    """Look at an organisation or a search; the mark is the time of the last change seen."""
+    if not mark:
+        first = watch.since
+        mark = _text(datetime.combine(first, time(), UTC) if first else datetime.now(UTC))
+    found = [model for model in _listed(watch, mark) if fnmatchcase(model.repository, watch.names)]
     return found, max([mark, *(model.changed for model in found)])
 
 
-def _changed(watch: Watch, mark: str) -> Iterator[Found]:
-    models = _collected(watch) if watch.collection else _listed(watch, mark)
-    for model in models:
-        found = Found(model.id, model.sha, _text(model.last_modified))
-        if found.changed > mark and fnmatchcase(found.repository, watch.names):
-            yield found
-
-
-def _listed(watch: Watch, mark: str) -> Iterator[Any]:
-    """Yield the models of an organisation or of a search that may be newer than the mark."""
+def _listed(watch: Watch, mark: str) -> Iterator[Found]:
     from huggingface_hub import HfApi
 
     for task in watch.tasks:
@@ -82,25 +81,33 @@ def _listed(watch: Watch, mark: str) -> Iterator[Any]:
             search=watch.search or None,
             pipeline_tag=task,
             filter="transformers",
-            sort="last_modified",
+            sort="last_modified",  # the newest first
             limit=MOST,
             expand=["sha", "lastModified"],
         )
-        yield from takewhile(lambda model: _text(model.last_modified) > mark, models)
+        yield from takewhile(lambda model: model.changed > mark, map(_found, models))
 
 
-def _collected(watch: Watch) -> Iterator[Any]:
-    """Yield the models of a collection."""
+def _in_collection(watch: Watch, mark: str) -> tuple[list[Found], str]:
+    """Look at a collection, which may take in old models: the mark is what was in it."""
     from huggingface_hub import HfApi
 
     api = HfApi()
-    for item in api.get_collection(watch.collection).items:
-        if item.item_type == "model":
-            yield api.model_info(item.item_id, timeout=20)
+    items = api.get_collection(watch.collection).items
+    ids = [item.item_id for item in items if item.item_type == "model"]
+    models = [
+        _found(api.model_info(name, timeout=20)) for name in ids if fnmatchcase(name, watch.names)
+    ]
+    known = set(mark.split())
+    new = [model for model in models if f"{model.repository}@{model.commit}" not in known]
+    return new, " ".join(f"{model.repository}@{model.commit}" for model in models)
 
 
-def _text(when: datetime | None) -> str:
-    assert when is not None, "the hub tells no time of a change"
+def _found(model: Any) -> Found:
+    return Found(model.id, model.sha, _text(model.last_modified))
+
+
+def _text(when: datetime) -> str:
     return when.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 

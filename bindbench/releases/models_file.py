@@ -57,7 +57,7 @@ class Watch(Strict):
         if not (self.organisation or self.collection or self.search):
             raise ValueError(
                 "it would find all models: give an organisation, a collection, or names with "
-                "three letters in a row"
+                "three characters in a row"
             )
         return self
 
@@ -69,7 +69,7 @@ class Watch(Strict):
 
     @property
     def search(self) -> str:
-        """The longest literal part of the names, "" if it is shorter than three letters."""
+        """The longest literal part of the names, "" if it has fewer than three characters."""
         literal = "".join(" " if c in "*?[]!/" else c for c in self.names).split()
         longest = max(literal, key=len, default="")
         return longest if len(longest) >= 3 else ""

@@ -41,7 +41,8 @@ class Record(Strict):
 
     releases: tuple[Release, ...] = ()
     marks: Annotated[
-        dict[str, str], Field(description="by watch: the last change on the hub that was seen")
+        dict[str, str],
+        Field(description="by watch: what it has seen of the hub, see bindbench.releases.hub.look"),
     ] = Field(default_factory=dict)
 
     def text(self) -> str:
