@@ -1,7 +1,9 @@
 """Building an artifact: only the shards that no earlier build left, then the manifest."""
 
 import json
-from collections.abc import Callable, Sequence
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Protocol
@@ -12,9 +14,10 @@ from upath import UPath
 from bindbench.engine.base import Engine
 from bindbench.errors import UserError
 from bindbench.storage.facts import run_facts
+from bindbench.storage.files import file_size, remove, sweep, write_atomically
 from bindbench.storage.manifest import DamageError, ShardInfo, fingerprint_of
-from bindbench.storage.parts import PartJob, WritePart, reuse
-from bindbench.storage.paths import SCRATCH, in_this_process_only, sweep, write_atomically
+from bindbench.storage.parts import Known, PartJob, WritePart
+from bindbench.storage.paths import SCRATCH, in_this_process_only
 from bindbench.storage.progress import Progress, Tracker
 from bindbench.storage.store import Artifact, Store, load, manifest_path
 
@@ -86,22 +89,25 @@ def build(
     fingerprint = fingerprint_of(settings, [shard.fingerprint for shard in shards])
     folder = store.artifact_path(asset, partition, fingerprint)
     run = _Build(folder, schema, shards, function, engine, Tracker(len(shards), on_progress))
+    before = store.current_fingerprint(asset, partition)
     artifact = _finished(folder, repair)
     if artifact is None:
-        _prepare(store, folder, engine)
-        artifact = run.make(asset, partition, settings, summarize)
+        with _at_work(store, folder, engine):
+            artifact = run.make(asset, partition, settings, summarize)
     elif repair and (damaged := artifact.damaged_shards()):
-        _prepare(store, folder, engine)
-        run.repair(artifact, damaged)
+        with _at_work(store, folder, engine):
+            run.repair(artifact, damaged)
     else:
         run.tracker.add_reused(len(shards))
-    if make_current:
-        store.set_current(artifact)
+    gone = make_current and store.set_current(artifact, before) and not _has_manifest(folder)
+    if gone:  # a clean-up removed it before it became current; it removes nothing that is
+        with _at_work(store, folder, engine):
+            artifact = run.make(asset, partition, settings, summarize)
     return artifact
 
 
 def _finished(folder: UPath, repair: bool) -> Artifact | None:
-    if not manifest_path(folder).exists():
+    if not _has_manifest(folder):
         return None
     try:
         artifact = load(folder)
@@ -114,14 +120,28 @@ def _finished(folder: UPath, repair: bool) -> Artifact | None:
     return artifact
 
 
-def _prepare(store: Store, folder: UPath, engine: Engine) -> None:
+def _has_manifest(folder: UPath) -> bool:
+    return file_size(manifest_path(folder)) is not None
+
+
+@contextmanager
+def _at_work(store: Store, folder: UPath, engine: Engine) -> Iterator[None]:
+    """Prepare for work, and show a clean-up that the partition is in use."""
     if in_this_process_only(store.root) and engine.workers > 1:
         raise UserError(
             f"The store {store.root} exists in one process only, but the engine has "
             f"workers={engine.workers}: use workers=1 or a store on a disk."
         )
     store.check_writable()
-    sweep(folder.parent / SCRATCH)
+    scratch = folder.parent / SCRATCH
+    sweep(scratch)
+    sign = scratch / f"build-{uuid.uuid4().hex}"
+    write_atomically(sign, b"", scratch)
+    try:
+        yield
+    finally:
+        with suppress(UserError):  # it grows stale; what went wrong before says more
+            remove(sign)
 
 
 @dataclass(frozen=True)
@@ -162,9 +182,9 @@ class _Build:
         self._compute([self._job(i, artifact.shards[i]) for i in damaged], {})
 
     def _reused(self) -> dict[int, ShardInfo]:
-        infos = {}
+        infos, known = {}, Known(self.folder.parent)
         for i, shard in enumerate(self.shards):
-            info = reuse(self.folder, _part(i), shard.fingerprint, self.schema)
+            info = known.reuse(self.folder, _part(i), shard.fingerprint, self.schema)
             if info is not None:
                 infos[i] = info
                 self.tracker.add_reused()

@@ -18,8 +18,10 @@ import pyarrow.parquet as pq
 from upath import UPath
 
 from bindbench.errors import UserError
+from bindbench.storage.files import files, read_bytes, write_atomically
 from bindbench.storage.manifest import ShardInfo
-from bindbench.storage.paths import SCRATCH, safe_name, write_atomically
+from bindbench.storage.paths import SCRATCH, safe_name
+from bindbench.storage.retries import ABSENT
 from bindbench.storage.schema import encode
 
 RECORDS = ".shards"
@@ -64,54 +66,54 @@ def save(folder: UPath, info: ShardInfo, data: bytes) -> None:
     partition = folder.parent
     record = {"artifact": folder.name, **asdict(info)}
     text = json.dumps(record, sort_keys=True)
-    path = _records(partition, info.fingerprint) / f"{folder.name}.{info.file}.json"
+    home = partition / RECORDS / safe_name(info.fingerprint)
+    path = home / f"{folder.name}.{info.file}.json"
     write_atomically(path, text.encode(), partition / SCRATCH)
     write_atomically(folder / info.file, data, partition / SCRATCH)
 
 
-def reuse(folder: UPath, file: str, fingerprint: str, schema: pa.Schema) -> ShardInfo | None:
-    """Make sure of a part that was computed before, here or for a sibling artifact.
+class Known:
+    """The parts that the builds of a partition have written, by their records."""
 
-    Returns None if no intact part of this fingerprint exists.
-    """
-    for home, info in _known(folder, file, fingerprint):
-        data = _intact(home / info.file, info, schema)
-        if data is None:
-            continue
-        found = ShardInfo(file, info.sha256, info.rows, info.bytes, fingerprint)
-        if (home, info.file) != (folder, file):
-            save(folder, found, data)
-        return found
-    return None
+    def __init__(self, partition: UPath):
+        self._partition = partition
+        self._records: dict[str, list[str]] = {}  # by the shard's fingerprint, as a name
+        for name in files(partition / RECORDS):
+            self._records.setdefault(name.partition("/")[0], []).append(name)
 
+    def reuse(
+        self, folder: UPath, file: str, fingerprint: str, schema: pa.Schema
+    ) -> ShardInfo | None:
+        """Make sure of a part that was computed before, here or for a sibling artifact.
 
-def _records(partition: UPath, fingerprint: str) -> UPath:
-    return partition / RECORDS / safe_name(fingerprint)
+        Returns None if no intact part of this fingerprint exists.
+        """
+        for home, info in self._parts(folder, file, fingerprint):
+            data = _intact(home / info.file, info, schema)
+            if data is None:
+                continue
+            found = ShardInfo(file, info.sha256, info.rows, info.bytes, fingerprint)
+            if (home, info.file) != (folder, file):
+                save(folder, found, data)
+            return found
+        return None
 
-
-def _known(folder: UPath, file: str, fingerprint: str) -> list[tuple[UPath, ShardInfo]]:
-    """Return where parts of this fingerprint were written, the wanted place first."""
-    known = []
-    for record in sorted(_listed(_records(folder.parent, fingerprint)), key=str):
-        # A record that can't be read vouches for nothing: the shard is computed again.
-        with contextlib.suppress(ValueError, KeyError, TypeError):
-            content = json.loads(record.read_bytes())
-            home = folder.parent / safe_name(content.pop("artifact"))
-            known.append((home, ShardInfo(**content)))
-    return sorted(known, key=lambda entry: (entry[0], entry[1].file) != (folder, file))
-
-
-def _listed(folder: UPath) -> list[UPath]:
-    try:
-        return list(folder.iterdir())
-    except (FileNotFoundError, NotADirectoryError):
-        return []
+    def _parts(self, folder: UPath, file: str, fingerprint: str) -> list[tuple[UPath, ShardInfo]]:
+        """Return where parts of this fingerprint were written, the wanted place first."""
+        parts = []
+        for name in self._records.get(safe_name(fingerprint), ()):
+            # A record that is gone or can't be read vouches for nothing: the shard is computed.
+            with contextlib.suppress(ValueError, KeyError, TypeError, *ABSENT):
+                content = json.loads(read_bytes(self._partition / RECORDS / name))
+                home = self._partition / safe_name(content.pop("artifact"))
+                parts.append((home, ShardInfo(**content)))
+        return sorted(parts, key=lambda part: (part[0], part[1].file) != (folder, file))
 
 
 def _intact(path: UPath, info: ShardInfo, schema: pa.Schema) -> bytes | None:
     try:
-        data = path.read_bytes()
-    except (FileNotFoundError, NotADirectoryError):
+        data = read_bytes(path)
+    except ABSENT:
         return None
     if hashlib.sha256(data).hexdigest() != info.sha256:
         return None

@@ -1,6 +1,7 @@
 """The store: where artifacts are found, and reading them."""
 
 import hashlib
+import logging
 import os
 import uuid
 from collections.abc import Sequence
@@ -12,19 +13,21 @@ import pyarrow as pa
 from upath import UPath
 
 from bindbench.errors import UserError
-from bindbench.storage.manifest import DamageError, Manifest
-from bindbench.storage.paths import (
-    SCRATCH,
-    file_sizes,
-    forget_listings,
-    is_local,
-    root_path,
-    safe_name,
+from bindbench.storage.files import (
+    file_size,
+    files,
+    open_ranges,
+    read_bytes,
+    remove,
     write_atomically,
 )
+from bindbench.storage.manifest import DamageError, Manifest
+from bindbench.storage.paths import SCRATCH, root_path, safe_name
 from bindbench.storage.schema import decode
 
 CURRENT = "current"
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -68,9 +71,9 @@ class Artifact(Manifest):
         """
         if columns is None:
             return decode(pa.BufferReader(self._intact_bytes(i)))
-        self._check_size(i, self._size(i))
+        self._check_size(i, file_size(self._file(i)))
         try:
-            with _open(self._file(i)) as source:
+            with open_ranges(self._file(i), self.shards[i].bytes) as source:
                 return decode(source, columns)
         except (OSError, pa.ArrowException) as error:
             raise DamageError(self._file(i), f"is altered ({error})") from error
@@ -82,7 +85,15 @@ class Artifact(Manifest):
             DamageError: a shard is missing, truncated or altered.
         """
         for i in range(len(self.shards)):
-            self._intact_bytes(i)
+            self.verify_shard(i)
+
+    def verify_shard(self, i: int) -> None:
+        """Compare shard ``i`` with its sha256.
+
+        Raises:
+            DamageError: it is missing, truncated or altered.
+        """
+        self._intact_bytes(i)
 
     def verify_sizes(self) -> None:
         """Notice missing and truncated shards, without reading them.
@@ -90,10 +101,9 @@ class Artifact(Manifest):
         Raises:
             DamageError: a shard is missing or does not have its size.
         """
-        forget_listings(self.path)
-        sizes = file_sizes(self.path)
+        found = files(self.path)
         for i, shard in enumerate(self.shards):
-            self._check_size(i, sizes.get(shard.file))
+            self._check_size(i, found[shard.file].bytes if shard.file in found else None)
 
     def damaged_shards(self) -> list[int]:
         """Return the indices of the shards that are missing, truncated or altered."""
@@ -108,12 +118,6 @@ class Artifact(Manifest):
     def _file(self, i: int) -> UPath:
         return self.path / self.shards[i].file
 
-    def _size(self, i: int) -> int | None:
-        try:
-            return self._file(i).stat().st_size
-        except (FileNotFoundError, NotADirectoryError):
-            return None
-
     def _check_size(self, i: int, size: int | None) -> None:
         if size is None:
             raise DamageError(self._file(i), "is missing")
@@ -123,7 +127,7 @@ class Artifact(Manifest):
 
     def _intact_bytes(self, i: int) -> bytes:
         try:
-            data = self._file(i).read_bytes()
+            data = read_bytes(self._file(i))
         except (FileNotFoundError, NotADirectoryError):
             data = None
         self._check_size(i, None if data is None else len(data))
@@ -155,7 +159,7 @@ class Store:
         Raises:
             UserError: the pointer names an artifact that is unfinished, damaged or gone.
         """
-        fingerprint = self._current_fingerprint(asset, partition)
+        fingerprint = self.current_fingerprint(asset, partition)
         return None if fingerprint is None else self.open(asset, partition, fingerprint)
 
     def open(self, asset: str, partition: str, fingerprint: str) -> Artifact:
@@ -166,18 +170,37 @@ class Store:
         """
         return load(self.artifact_path(asset, partition, fingerprint))
 
-    def set_current(self, artifact: Artifact) -> None:
-        """Make an artifact the current one of its partition.
+    def current_fingerprint(self, asset: str, partition: str) -> str | None:
+        """Return the fingerprint of the artifact that was built last, or None if none ever was."""
+        try:
+            return read_bytes(self.partition_path(asset, partition) / CURRENT).decode().strip()
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+
+    def set_current(self, artifact: Artifact, before: str | None) -> bool:
+        """Make an artifact the current one of its partition; return whether that changed anything.
+
+        Args:
+            artifact: finished.
+            before: what was current when its build began; another run may have changed it since.
 
         Raises:
             UserError: the store can't be written.
         """
         where = artifact.asset, artifact.partition
-        if self._current_fingerprint(*where) == artifact.fingerprint:
-            return  # so that nothing is written when nothing changed
+        now = self.current_fingerprint(*where)
+        if now == artifact.fingerprint:
+            return False  # so that nothing is written when nothing changed
+        if now != before:
+            log.warning(
+                "%s of %s: another run made %s the current artifact while %s was built; the one "
+                "that is finished last counts, and that is now %s.",
+                *(*where, now, artifact.fingerprint, artifact.fingerprint),
+            )
         self.check_writable()
         folder = self.partition_path(*where)
         write_atomically(folder / CURRENT, f"{artifact.fingerprint}\n".encode(), folder / SCRATCH)
+        return True
 
     def check_writable(self) -> None:
         """Write and remove a small file.
@@ -188,20 +211,13 @@ class Store:
         probe = self.path / SCRATCH / f"probe-{uuid.uuid4().hex}"
         try:
             write_atomically(probe, b"", self.path / SCRATCH)
-            probe.unlink()
+            remove(probe)
         except Exception as error:  # every file system has its own
+            cause = error.__cause__ or error
             raise UserError(
-                f"The store {self.path} can't be written ({type(error).__name__}: {error}): "
+                f"The store {self.path} can't be written ({type(cause).__name__}: {cause}): "
                 "give a folder that you may write to."
             ) from error
-
-    def _current_fingerprint(self, asset: str, partition: str) -> str | None:
-        path = self.partition_path(asset, partition) / CURRENT
-        forget_listings(path)
-        try:
-            return path.read_bytes().decode().strip()
-        except (FileNotFoundError, NotADirectoryError):
-            return None
 
 
 def manifest_path(folder: UPath) -> UPath:
@@ -215,12 +231,11 @@ def load(folder: UPath) -> Artifact:
     Raises:
         UserError: there is none, it is unfinished, or its manifest is damaged.
     """
-    forget_listings(folder)
     path = manifest_path(folder)
     try:
-        data = path.read_bytes()
+        data = read_bytes(path)
     except (FileNotFoundError, NotADirectoryError):
-        if folder.exists():
+        if files(folder):
             why = f"{folder} is unfinished: it has no manifest {path.name}"
             raise UserError(f"{why}; run the build again to finish it.") from None
         raise UserError(f"There is no artifact {folder}: build it first.") from None
@@ -237,9 +252,3 @@ def _reopen(folder: UPath, digest: str) -> Artifact:
     if artifact.digest != digest:
         raise UserError(f"{folder} changed while it was read: run again.")
     return artifact
-
-
-def _open(path: UPath) -> pa.NativeFile:
-    if is_local(path):
-        return pa.OSFile(str(path))
-    return pa.PythonFile(path.open("rb"), mode="r")

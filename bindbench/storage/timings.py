@@ -8,6 +8,7 @@ from typing import Any
 
 from upath import UPath
 
+from bindbench.storage.files import files, read_bytes
 from bindbench.storage.paths import root_path
 from bindbench.storage.store import Artifact, load
 
@@ -55,32 +56,24 @@ def timings(root: str | os.PathLike[str]) -> Iterator[Timing]:
     Raises:
         DamageError: a manifest is damaged.
     """
-    for suite in _folders(root_path(root)):
-        for asset in _folders(suite):
-            for partition in _folders(asset):
-                for path in sorted(partition.glob(f"*{RUN}"), key=str):
-                    yield from _timing(suite.name, path)
+    path = root_path(root)
+    names = files(path)
+    for name in names:
+        suite, *_, file = name.split("/")
+        manifest = f"{name.removesuffix(RUN)}.json"
+        # Without a manifest it was killed between the two: it is built again.
+        if name.count("/") == 3 and file.endswith(RUN) and manifest in names:
+            yield _timing(suite, path / name)
 
 
-def _timing(suite: str, path: UPath) -> Iterator[Timing]:
-    folder = path.parent / path.name.removesuffix(RUN)
-    if not (path.parent / f"{folder.name}.json").exists():
-        return  # killed between the two: it is built again
-    facts: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    yield Timing(
+def _timing(suite: str, path: UPath) -> Timing:
+    facts: dict[str, Any] = json.loads(read_bytes(path))
+    return Timing(
         suite,
-        load(folder),
+        load(path.parent / path.name.removesuffix(RUN)),
         facts["wall_seconds"],
         facts["shards_computed"],
         facts["workers"],
         facts["host"],
         facts.get("first_shard_seconds"),
     )
-
-
-def _folders(path: UPath) -> list[UPath]:
-    """Return the folders in a folder, without the store's own."""
-    if not path.is_dir():
-        return []
-    found = [entry for entry in path.iterdir() if entry.is_dir() and entry.name[0] != "."]
-    return sorted(found, key=str)
