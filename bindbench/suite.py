@@ -5,12 +5,13 @@ number of concepts and the seed, and may override any field of its profile.
 """
 
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from bindbench.errors import UserError, unknown_name
+from bindbench.instabind.limits import Limits
 from bindbench.tasks import BENCHMARKS, Benchmark, get_benchmark
 from bindbench.yaml_files import parse_yaml
 
@@ -108,6 +109,52 @@ class Profile(Strict):
 SURVIVAL_CHECKS = ("captions", "presence", "background", "label")
 
 
+class InstabindSet(Strict):
+    """Where the images and groups of one InstaBind set come from."""
+
+    source: Annotated[
+        Literal["file", "generated"],
+        Field(description="file: annotations with their images; generated: by the profile"),
+    ]
+    kind: Annotated[
+        Literal["color", "shape", "size", "material"],
+        Field(description="generated: what the things in a row differ in"),
+    ] = "color"
+    groups: Annotated[int, Field(ge=1, description="generated: rows to draw, one in an image")] = 24
+    annotations: Annotated[str, Field(description="file: in the authors' JSON schema")] = ""
+    images: Annotated[str, Field(description="file: the folder that the image paths are in")] = ""
+
+
+class Windows(Strict):
+    """How rows of small things are looked at: in overlapping windows of the image."""
+
+    things: Annotated[int, Field(ge=1, description="in a row, from which it is done")] = 4
+    share: Annotated[float, Field(gt=0, le=1, description="of the image's sides")] = 0.5
+    score: Annotated[Share, Field(description="least score of a detection in a window")] = 0.7
+
+
+class InstabindSettings(Strict):
+    """Sets of same-class groups, and the models that are asked about them."""
+
+    sets: dict[Annotated[str, Field(pattern=r"^[a-z0-9]+([_-][a-z0-9]+)*$")], InstabindSet]
+    settings: Annotated[
+        tuple[str, ...], Field(min_length=1, description="views and prompts that are asked in")
+    ] = ("full_image", "crop_oracle", "context_crop", "instance_first")
+    models: Annotated[tuple[RoleSettings, ...], Field(description="the answerers")] = ()
+    shard_size: Annotated[int, Field(ge=1, description="images in a shard")] = 16
+    limits: Annotated[Limits, Field(description="what generated groups must be like")] = Limits()
+    windows: Annotated[Windows | None, Field(description="none: the image as a whole")] = None
+
+    @field_validator("settings")
+    @classmethod
+    def _known_settings(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        from bindbench.instabind.conditions import condition
+
+        for name in value:
+            condition(name)
+        return tuple(dict.fromkeys(value))
+
+
 class SuiteFile(Strict):
     """A suite as its file spells it."""
 
@@ -119,6 +166,7 @@ class SuiteFile(Strict):
     counterparts: bool = False
     replicates: bool = False
     models: str | None = Field(None, description="YAML file of models that are evaluated as well")
+    instabind: InstabindSettings | None = None
     overrides: dict[str, Any] = Field(default_factory=dict)
 
 
@@ -134,6 +182,7 @@ class Suite(Strict):
     profile: Profile
     # A path of this machine: what it holds reaches the profile, see bindbench.releases.
     models: str | None = Field(None, exclude=True)
+    instabind: InstabindSettings | None = None
 
     @property
     def resolved_benchmarks(self) -> tuple[Benchmark, ...]:
@@ -163,6 +212,11 @@ def suite_fields(path: Path) -> dict[str, Any]:
     for name in ("profile", "models"):
         if isinstance(fields.get(name), str):
             fields[name] = _absolute(fields[name], base)
+    section = fields.get("instabind")
+    if isinstance(section, dict) and isinstance(sets := section.get("sets"), dict):
+        for one in sets.values():
+            for name in {"annotations", "images"} & set(one if isinstance(one, dict) else ()):
+                one[name] = str(base / str(one[name]))
     over = fields.get("overrides")
     if isinstance(over, dict) and isinstance(sources := over.get("vocabularies"), dict):
         over["vocabularies"] = {
@@ -198,6 +252,7 @@ def resolve_suite(fields: dict[str, Any], where: str) -> Suite:
         replicates=file.replicates,
         profile=profile,
         models=file.models,
+        instabind=file.instabind,
     )
 
 

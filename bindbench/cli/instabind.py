@@ -10,11 +10,14 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
+from bindbench.cli.instabind_groups import mine, review
 from bindbench.errors import UserError
 
 instabind = typer.Typer(
     no_args_is_help=True, help="InstaBind-Lite: whose attribute did a model answer with?"
 )
+instabind.command()(mine)
+instabind.add_typer(review, name="review")
 log = logging.getLogger(__name__)
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -67,11 +70,35 @@ def questions(
 
 
 @instabind.command()
+def answer(
+    annotations: Annotated[Path, typer.Option(help="What the questions are made from.")],
+    images: Annotated[Path, typer.Option(help="The folder that the annotated images are in.")],
+    model: Annotated[str, typer.Option(help="The model, as family:name@revision.")],
+    out: Annotated[Path, typer.Option(help="File for the answers; those in it are kept.")],
+    setting: Annotated[
+        str, typer.Option(help="What is shown and asked; with _choice at its end: a choice.")
+    ] = "full_image",
+    option: Annotated[
+        list[str] | None, typer.Option(help="Option of the model's family, as name=value.")
+    ] = None,
+    batch_size: Annotated[int, typer.Option(min=1, help="Questions in one call.")] = 16,
+) -> None:
+    """Ask a model the questions in one setting; run again, it goes on where it was."""
+    from bindbench.cli.instabind_answer import run_answers
+
+    run_answers(annotations, images, model, out, setting, option or [], batch_size)
+
+
+@instabind.command()
 def evaluate(
     questions: Questions,
     outputs: Answers,
     full: Annotated[
         Path | None, typer.Option(help="The model's answers on the full image: adds the gaps.")
+    ] = None,
+    annotations: Annotated[
+        Path | None,
+        typer.Option(help="What the questions were made from: adds boxes and sources to details."),
     ] = None,
     details: Annotated[
         bool, typer.Option("--details", help="Add classes, positions, tests and biases.")
@@ -86,7 +113,9 @@ def evaluate(
 
     if details and not as_json:
         raise UserError("--details is for --json: give both, or leave it out.")
-    found, missing = run(questions, outputs, full, details=details, compat=compat)
+    if annotations and not details:
+        raise UserError("--annotations is for --details: give both, or leave it out.")
+    found, missing = run(questions, outputs, full, annotations, details=details, compat=compat)
     if missing:
         log.warning("Questions without an answer in %s: %d, counted as invalid.", outputs, missing)
     if as_json:

@@ -93,15 +93,31 @@ def write_sample(path: Path, rows: list[dict[str, str]]) -> None:
         raise UserError(f"Cannot write {path}: {error.strerror}.") from None
 
 
+def read_sample(path: Path) -> list[dict[str, str]]:
+    """Return the rows of a sample.
+
+    Raises:
+        UserError: it is not a file of ``write_sample``.
+    """
+    reader = _reader(path, FIELDS)
+    return [{name: row[name] or "" for name in FIELDS} for row in reader]
+
+
+def _reader(path: Path, needed: tuple[str, ...]) -> "csv.DictReader[str]":
+    reader = csv.DictReader(io.StringIO(read_text(path), newline=""))
+    for name in needed:
+        if name not in (reader.fieldnames or []):
+            raise UserError(f"{path} has no column {name!r}: judge a file of parser-audit.")
+    return reader
+
+
 def read_agreement(path: Path) -> Agreement:
     """Return the agreement in a sample that was judged, in whole or in part.
 
     Raises:
         UserError: no such column, a verdict other than yes and no, or none at all.
     """
-    reader = csv.DictReader(io.StringIO(read_text(path), newline=""))
-    if "agree" not in (reader.fieldnames or []):
-        raise UserError(f"{path} has no column 'agree': judge a file of parser-audit.")
+    reader = _reader(path, ("agree",))
     verdicts = []
     for row in reader:
         said = (row["agree"] or "").strip().lower()

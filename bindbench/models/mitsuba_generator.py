@@ -6,6 +6,7 @@ from bindbench.errors import UserError
 from bindbench.models.base import GeneratedImage, ImageRequest
 from bindbench.rendering.faults import check_rates, draw_fault
 from bindbench.rendering.render import render_scene
+from bindbench.rendering.rows import compose_row, draw_row_fault
 from bindbench.rendering.scenes import compose
 from bindbench.vocabulary import Lexicon
 
@@ -48,7 +49,11 @@ class MitsubaGenerator:
 
     def _one(self, request: ImageRequest) -> GeneratedImage:
         concept, track, seed = request.concept, request.track, request.seed
-        fault = draw_fault(self._faults, concept, track, seed)
-        scene = compose(concept, track, seed, self._lexicon, fault)
+        if request.row:
+            fault = draw_row_fault(self._faults, concept, track, seed)
+            scene = compose_row(concept, track, seed, self._lexicon, request.row, fault)
+        else:
+            fault = draw_fault(self._faults, concept, track, seed)
+            scene = compose(concept, track, seed, self._lexicon, fault)
         rendering = render_scene(scene, self._lexicon, self._resolution, self._samples)
         return GeneratedImage(rendering.image, scene.truth())

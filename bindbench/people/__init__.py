@@ -1,0 +1,1 @@
+"""Questions to people: review tasks out, their answers in. One format for every audit."""
