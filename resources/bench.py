@@ -7,7 +7,8 @@ from typing import Any
 from dagster import ConfigurableResource
 from pydantic import Field
 
-from bindbench.engine.local import LocalEngine
+from bindbench.engine.base import Engine
+from bindbench.engine.choice import open_engine
 from bindbench.pipeline.base import Context
 from bindbench.pipeline.progress import log_progress
 from bindbench.releases.record import joined, read_record
@@ -26,9 +27,9 @@ def default_workers() -> int:
 
 
 @functools.cache
-def shared_engine(workers: int) -> LocalEngine:
+def shared_engine(workers: int, name: str) -> Engine:
     """Return this process's engine; its workers stay for later steps."""
-    return LocalEngine(workers)
+    return open_engine(workers, name)
 
 
 class StoreResource(ConfigurableResource):
@@ -45,12 +46,16 @@ class EngineResource(ConfigurableResource):
     """Where shards are computed."""
 
     workers: int = Field(
-        description="Worker processes; 1 computes in the step's own process.", ge=1
+        description="Worker processes; 1 computes in the step's own process. Or Ray actors.", ge=1
+    )
+    name: str = Field(
+        default="",
+        description="local, ray or ray:HOST:PORT; empty: that of BINDBENCH_ENGINE, else local.",
     )
 
-    def open(self) -> LocalEngine:
+    def open(self) -> Engine:
         """Return this process's engine; its workers stay for later steps."""
-        return shared_engine(self.workers)
+        return shared_engine(self.workers, self.name)
 
 
 class BenchResource(ConfigurableResource):

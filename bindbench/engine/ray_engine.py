@@ -209,7 +209,7 @@ def _compute(job: Job, crew: Crew, size: int) -> None:
     lost: Counter[int] = Counter()
     while job.waiting or crew.busy:
         crew.hire(min(size, crew.busy + len(job.waiting)))
-        for member in crew.idle:
+        for member in crew.idle[: size - crew.busy]:
             if (task := job.next()) is not None:
                 crew.give(member, job.function, *task)
         if not job.waiting and not crew.busy:
