@@ -6,6 +6,7 @@ from bindbench.pipeline import captions, concept_set, leaderboard, validated
 from bindbench.pipeline.base import UNPARTITIONED, Context
 from bindbench.pipeline.survival import survival_rows
 from bindbench.reporting.tables import leaderboard_lines, survival_grid, to_table
+from bindbench.storage.files import file_size
 from bindbench.tasks import TRACKS
 
 
@@ -24,6 +25,6 @@ def print_summary(context: Context, console: Console) -> None:
         for track in TRACKS:
             console.print(to_table(leaderboard_lines(scores, track)))
     page = context.store.path / "html" / "index.html"
-    if page.exists():
+    if file_size(page) is not None:
         console.print(f"Report: {page}", soft_wrap=True, highlight=False)
     console.print("Dagster's UI: make ui, then http://127.0.0.1:3000", highlight=False)

@@ -18,6 +18,8 @@ from bindbench.pipeline import (
     validated,
 )
 from bindbench.pipeline.base import UNPARTITIONED, Context, ShardInputs, table, whole
+from bindbench.storage.files import files, remove, write_atomically
+from bindbench.storage.paths import SCRATCH
 from bindbench.storage.store import Artifact
 from bindbench.suite import Suite
 
@@ -74,11 +76,11 @@ def inputs(context: Context) -> Mapping[str, Artifact]:
 def export(context: Context, artifact: Artifact) -> str:
     """Write the pages beside the artifacts and return the path of the first one."""
     folder = context.store.path / "html"
-    folder.mkdir(parents=True, exist_ok=True)
     rows: list[dict[str, Any]] = artifact.read().to_pylist()
-    for old in folder.glob("*.html"):
-        if old.name not in {row["page"] for row in rows}:
-            old.unlink()
+    for old in files(folder):
+        if old.endswith(".html") and old not in {row["page"] for row in rows}:
+            remove(folder / old)
     for row in rows:
-        (folder / row["page"]).write_text(row["html"], encoding="utf-8")
+        page = folder / row["page"]
+        write_atomically(page, row["html"].encode(), context.store.path / SCRATCH)
     return str(folder / "index.html")

@@ -12,6 +12,8 @@ from storage_samples import calls, make, rows
 
 from bindbench.errors import UserError
 from bindbench.storage import retries
+from bindbench.storage.cleanup import delete, waste
+from bindbench.storage.inventory import damages, survey
 from bindbench.storage.store import Store
 from bindbench.storage.timings import timings
 
@@ -131,6 +133,25 @@ def test_what_does_not_pass_is_one_sentence(failing, prefix, tmp_path, fault):
     failing.always = ""
     assert make(f"s3://{BUCKET}/{prefix}", 2, log=log) == artifact
     assert calls(log) == []
+
+
+def test_housekeeping_on_s3(server, reach, prefix, tmp_path):
+    reach(server)
+    root = f"s3://{BUCKET}/{prefix}"
+    old, new = make(root, 2), make(root, 2, settings={"seed": 2}, salt="s2-")
+    assert list(waste(survey(root), 24)) == []  # just written
+    (found,) = waste(survey(root), 0)
+    assert (found.what, found.fingerprint) == ("replaced", old.fingerprint)
+    part = str(old.path / "part-00000.parquet").removeprefix("s3://")
+    client(server).pipe_file(part, b"PAR1")
+    (line,) = damages(survey(root))
+    assert "part-00000.parquet has 4 bytes" in line
+    assert delete(found, 0)
+    assert list(damages(survey(root))) == []
+    alone = make(tmp_path, 2, settings={"seed": 2}, salt="s2-")
+    kept = {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*")}
+    assert objects(server, prefix).keys() == {n for n in kept if (tmp_path / n).is_file()}
+    assert alone.shards == new.shards
 
 
 def test_a_bucket_that_is_not_there(server, reach):
