@@ -46,7 +46,7 @@ def evaluate(
     questions = read_questions(questions_path)
     annotations = read_annotations(annotations_path).annotations if annotations_path else None
     if annotations:
-        _check_same(annotations, questions, annotations_path)
+        check_same(annotations, questions, annotations_path)
     outputs = read_outputs(outputs_path, questions, compat)
     table = outcomes(questions, outputs, compat)
     full = None
@@ -94,9 +94,10 @@ def evaluated(
     return found
 
 
-def _check_same(
+def check_same(
     annotations: Annotations, questions: Mapping[str, Question], path: Path | None
 ) -> None:
+    """Raise a UserError if annotations lack a group that a question asks about."""
     known = {
         (picture.image_id, group.group_id)
         for picture in annotations.images

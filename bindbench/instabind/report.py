@@ -18,7 +18,7 @@ from bindbench.instabind.questions import LEVELS, Question
 from bindbench.instabind.report_charts import Bar, Row, bars, stacks
 from bindbench.instabind.report_data import ERRORS, Findings, findings, statistics, subjects
 from bindbench.instabind.report_gallery import PictureOf, misbindings
-from bindbench.instabind.report_words import ERROR_NAMES, RATES, SETTINGS, TERMS
+from bindbench.instabind.report_words import ERROR_NAMES, MEASURES, RATES, SETTINGS, SLICES, TERMS
 from bindbench.reporting.report import environment, file_names
 
 
@@ -47,7 +47,7 @@ def render_report(
     Raises:
         UserError: a picture can't be read.
     """
-    found = [findings(subject) for subject in subjects(questions, outputs)]
+    found = [findings(subject, annotations) for subject in subjects(questions, outputs)]
     names = [one.subject.name for one in found]
     gallery = {
         one.subject.name: list(misbindings(one.subject, annotations, questions, picture))
@@ -68,6 +68,8 @@ def render_report(
         "errors": ERROR_NAMES,
         "settings": SETTINGS,
         "terms": TERMS,
+        "slices": SLICES,
+        "measures": MEASURES,
     }
     pages = {home: _render("instabind.html", shared)}
     for one in found:

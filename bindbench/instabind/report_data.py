@@ -23,6 +23,7 @@ from bindbench.instabind.outcomes import (
 )
 from bindbench.instabind.outputs import Outputs
 from bindbench.instabind.questions import LEVELS, WORN, Question
+from bindbench.instabind.space import Space, datasets, space
 from bindbench.reporting.numbers import count
 
 ERRORS = ("adjacent", "nonadjacent", OUT_OF_SET, RECOGNITION, INVALID)  # as in figure 2
@@ -62,9 +63,10 @@ class Findings:
     levels: Mapping[str, Mapping[str, Metrics]]  # setting -> level
     effects: Sequence[Effect]  # localized settings
     instance_first: Effect | None
-    slices: Mapping[str, Mapping[str, Metrics]]  # of the full image: column -> value
+    slices: Mapping[str, Mapping[str, Metrics]]  # of the full image: what is sliced by -> value
     confusion: Mapping[str, Sequence[Sequence[int]]]  # by group size: target to source
     adjacency: Mapping[str, Adjacency]  # "all" but L4, and each level of them
+    space: Space | None
     yes_no: YesNo | None
     letters: LetterBias | None
 
@@ -77,6 +79,7 @@ def statistics(
     sizes = Counter(len(group.instances) for group in groups)
     levels = Counter(question.level for question in questions.values())
     asked = Counter(group.attribute_focus for group in groups)
+    sources = Counter(datasets(annotations).values())
     people = asked[WORN] / len(groups) if groups else 0.0
     return [
         ("Images", count(len(annotations.images))),
@@ -91,20 +94,13 @@ def statistics(
             (f"Groups asked about {name.replace('_', ' ')}", count(n))
             for name, n in asked.most_common()
         ),
-        *((f"Images from {name}", count(n)) for name, n in _sources(annotations)),
+        *((f"Images from {name}", count(n)) for name, n in sources.most_common()),
         ("Classes", count(len({group.class_name for group in groups}))),
     ]
 
 
 def _joined(name: str, parts: Iterable[object]) -> str:
     return f"{name} {' / '.join(count(x) if isinstance(x, int) else str(x) for x in parts)}".strip()
-
-
-def _sources(annotations: Annotations) -> list[tuple[str, int]]:
-    """Return how many images come from where, as far as the file says it."""
-    sources = [(picture.model_extra or {}).get("source") for picture in annotations.images]
-    names = [source.get("dataset") if isinstance(source, dict) else source for source in sources]
-    return Counter(str(name) for name in names if name).most_common()
 
 
 def subjects(
@@ -124,7 +120,7 @@ def _ordered(tables: Mapping[str, Outcomes]) -> dict[str, Outcomes]:
     return {name: tables[name] for name in dict.fromkeys([*known, *tables])}
 
 
-def findings(subject: Subject) -> Findings:
+def findings(subject: Subject, annotations: Annotations) -> Findings:
     """Return what a subject's outcomes show."""
     full = subject.tables.get(FULL)
     localized = {name: table for name, table in subject.tables.items() if is_localized(name)}
@@ -140,9 +136,10 @@ def findings(subject: Subject) -> Findings:
         instance_first=None
         if full is None or first is None
         else _effect(INSTANCE_FIRST, full, first),
-        slices={} if full is None else _slices(full),
+        slices={} if full is None else _slices(full, annotations),
         confusion={} if full is None else confusion(full),
         adjacency={} if full is None else _adjacency(full),
+        space=None if full is None else space(full, annotations),
         yes_no=None if full is None else yes_no(full),
         letters=None if full is None else letters(full),
     )
@@ -167,12 +164,24 @@ def _effect(setting: str, full: Outcomes, other: Outcomes) -> Effect:
     return Effect(setting, metrics(same), metrics(common), gaps(full, other)["overall"])
 
 
-def _slices(table: Outcomes) -> dict[str, dict[str, Metrics]]:
+def _slices(table: Outcomes, annotations: Annotations) -> dict[str, dict[str, Metrics]]:
+    """Return the metrics by class, size of the group, place of the target, and dataset."""
+    sources = datasets(annotations)
+    place = [f"{t} of {n}" for t, n in zip(table.target, table.group_size, strict=True)]
+    origin = [sources[image] for image in table.image_id]
     return {
-        "class_name": by(table, "class_name"),
-        "group_size": by(table, "group_size"),
-        "target": by(table, "target"),
+        "class": by(table, "class_name"),
+        "size": by(table, "group_size"),
+        "place": _by_values(table, place),
+        "source": _by_values(table, origin),
     }
+
+
+def _by_values(table: Outcomes, values: Sequence[str]) -> dict[str, Metrics]:
+    """Return the metrics of each of the values (n,); "2 of 3" comes before "1 of 4"."""
+    every = np.array(values, object)
+    order = sorted(set(values), key=lambda value: value.split()[::-1])
+    return {value: metrics(table.where(every == value)) for value in order}
 
 
 def _adjacency(table: Outcomes) -> dict[str, Adjacency]:

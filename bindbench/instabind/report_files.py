@@ -5,6 +5,7 @@ from pathlib import Path
 
 from bindbench.errors import UserError
 from bindbench.instabind.annotations import Annotations, read_annotations
+from bindbench.instabind.evaluation import check_same
 from bindbench.instabind.outputs import Outputs, read_outputs
 from bindbench.instabind.questions import Question, read_questions
 from bindbench.instabind.report import render_report
@@ -30,11 +31,11 @@ def write_report(
 
     Raises:
         UserError: a file cannot be read, or what it says is wrong; there are no answers, or two
-            files of one model and setting; a question's image is not in the annotations.
+            files of one model and setting; a question's group is not in the annotations.
     """
     annotations = read_annotations(annotations_path).annotations
     questions = read_questions(questions_path)
-    _check_images(questions_path, questions, annotations)
+    check_same(annotations, questions, annotations_path)
     outputs = read_folder(outputs_folder, questions)
     pages = render_report(
         annotations.dataset_name, annotations, questions, outputs, _pictures(annotations, images)
@@ -65,17 +66,6 @@ def read_folder(folder: Path, questions: Mapping[str, Question]) -> dict[tuple[s
             )
         found[key] = answers
     return found
-
-
-def _check_images(path: Path, questions: Mapping[str, Question], annotations: Annotations) -> None:
-    known = {picture.image_id for picture in annotations.images}
-    for question in questions.values():
-        if question.image_id not in known:
-            raise UserError(
-                f"{path}: the question {question.question_id} is about the image "
-                f"{question.image_id}, which the annotations don't have: give the annotations that "
-                "the questions were made from."
-            )
 
 
 def _pictures(annotations: Annotations, folder: Path | None) -> PictureOf | None:

@@ -26,6 +26,30 @@ SETTINGS = {
     "dim_non_target": "Others dimmed",
     INSTANCE_FIRST: "Instance first",
 }
+SLICES = {
+    "class": "Class",
+    "size": "Group size",
+    "place": "Target's place",
+    "source": "Image source",
+}
+# Measures of ``bindbench.instabind.space``: what they are, and their bins.
+MEASURES = {
+    "distance": (
+        "Distance of the centres, of the image's diagonal",
+        ("below 10%", "10% to 20%", "20% to 30%", "30% to 40%", "40% to 50%", "50% and more"),
+    ),
+    "overlap": (
+        "Overlap of the boxes, intersection over union",
+        ("none", "below 5%", "5% to 10%", "10% to 20%", "20% to 40%", "40% and more"),
+    ),
+    "size": (
+        "Area of the source against the target's, in doublings",
+        (
+            *("below a quarter", "a quarter to half", "half to equal"),
+            *("equal to double", "double to fourfold", "fourfold and more"),
+        ),
+    ),
+}
 TERMS = {
     "Accuracy": "The share of questions with the right answer. A question without an answer is "
     "invalid, and wrong.",
@@ -45,6 +69,8 @@ TERMS = {
     "differences, p comes from a permutation test by image.",
     "Neighbors against chance": "An exact permutation test: what each target was mistaken for is "
     "assigned anew among the other instances, all its misbindings together.",
+    "By pixels": "How near the source is in the picture, how much its box overlaps the target's, "
+    "and how large it is, against what any other instance of the group alike would give; L1 to L3.",
     "d′ and criterion": "How well true claims are told from false ones (0: not at all), and the "
     "lean to yes (below 0) or no.",
     "Total variation": "Half the sum of differences between the shares of letters chosen and "

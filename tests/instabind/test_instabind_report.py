@@ -96,7 +96,7 @@ def test_the_set_is_counted_as_in_table_2():
 
 
 def test_copies_of_neighbors_are_counted_by_hand(outputs):
-    copies, perfect = (findings(one) for one in subjects(QUESTIONS, outputs))
+    copies, perfect = (findings(one, ANNOTATIONS) for one in subjects(QUESTIONS, outputs))
     assert copies.full is not None and perfect.full is not None
     # Of 7 instances 5 have one to their right: 5 of the 38 questions are wrong.
     assert (copies.full.total, copies.full.wrong) == (38, 5)
@@ -104,6 +104,14 @@ def test_copies_of_neighbors_are_counted_by_hand(outputs):
         {"adjacent": 5 / 38, "nonadjacent": 0, "out_of_set": 0, "recognition": 0, "invalid": 0}
     )
     assert copies.adjacency["all"].observed == 1
+    # Boxes stand 100 pixels apart in images of 640 by 480, with a diagonal of 800.
+    assert copies.space is not None and copies.space.measures["distance"].mean == 0.125
+    places = {name: one.wrong for name, one in copies.slices["place"].items()}
+    assert places == {
+        **{f"{i} of 3": int(i < 3) for i in (1, 2, 3)},
+        **{f"{i} of 4": int(i < 4) for i in (1, 2, 3, 4)},
+    }
+    assert list(copies.slices["source"]) == ["unknown"]
     assert copies.adjacency["all"].null == pytest.approx((1 / 2 + 1 + 1 / 3 + 2 / 3 + 2 / 3) / 5)
     (crop,) = copies.effects
     assert (crop.setting, crop.gaps.total) == ("crop_oracle", 17)
@@ -283,5 +291,5 @@ def test_what_is_wrong_with_the_files_is_said(files):
         read_folder(files / "o", QUESTIONS)
     other = Annotations.model_validate(dataset(image("other", group("g", ["red", "blue"]))))
     (files / "a.json").write_text(other.model_dump_json())
-    with pytest.raises(UserError, match="is about the image im, which the annotations don't have"):
+    with pytest.raises(UserError, match="has no group 'g' of image 'im'"):
         write_report(files / "a.json", files / "q.jsonl", files / "o", files / "pages")

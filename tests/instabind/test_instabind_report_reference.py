@@ -38,7 +38,8 @@ TABLE_3_A_MBR = {"qwen25vl": 82.65, "llava15": 78.70}
 def found():
     questions = read_questions(FOLDER / "questions.jsonl")
     outputs = read_folder(FOLDER / "outputs", questions)
-    return {one.name: findings(one) for one in subjects(questions, outputs)}
+    annotations = read_annotations(FOLDER / "annotations.json").annotations
+    return {one.name: findings(one, annotations) for one in subjects(questions, outputs)}
 
 
 def test_table_2():
