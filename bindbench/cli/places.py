@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 
+from bindbench.engine.choice import open_engine
 from bindbench.errors import UserError
 from bindbench.suite import Suite, load_suite
 
@@ -36,3 +37,14 @@ def workers_of(workers: int | None) -> int:
     if text and (not text.isdecimal() or int(text) < 1):
         raise UserError(f"BINDBENCH_WORKERS (or --workers) is {text!r}: give a number from 1 up.")
     return int(text) if text else os.cpu_count() or 1
+
+
+def use_engine(name: str | None) -> None:
+    """Let what this process computes be computed by the engine that is named, if one is.
+
+    Raises:
+        UserError: there is no such engine, or its package is missing.
+    """
+    if name:
+        os.environ["BINDBENCH_ENGINE"] = name
+    open_engine(workers=1)

@@ -121,7 +121,8 @@ class Crew:
         members, self._members = self._members, []
         self._heard.clear()
         for member in members:
-            ray.kill(member.actor)
+            with suppress(RayError):  # the program may have left their cluster for another one
+                ray.kill(member.actor)
 
     def _count_failed_start(self, error: RayError) -> None:
         self._failed_starts += 1

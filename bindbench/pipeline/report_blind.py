@@ -27,9 +27,8 @@ def audit_rows(
     """
     where, results = [], []
     for key in keys:
-        rows = artifacts[f"{negatives.NAME}/{key}"].read([*COLUMNS, "caption", "slots"])
         for track in TRACKS:
-            some = _first([row for row in rows.to_pylist() if row["track"] == track])
+            some = _first(artifacts[f"{negatives.NAME}/{key}"], track)
             for result in audit_track(key, some, lexicon, seed):
                 where.append({"benchmark": key, "track": track})
                 results.append(result)
@@ -39,10 +38,19 @@ def audit_rows(
     ]
 
 
-def _first(rows: Rows) -> Rows:
-    """Return the first items whose captions are few enough to be read one by one."""
-    counts = np.cumsum([len(row["semantics"]) for row in rows])
-    return rows[: max(1, int(np.searchsorted(counts, MOST_CAPTIONS, side="right")))]
+def _first(artifact: Artifact, track: str) -> Rows:
+    """Return the first items of a track whose captions are few enough to be read one by one."""
+    rows: Rows = []
+    captions = 0
+    for i in range(len(artifact.shards)):
+        for row in artifact.read_shard(i, [*COLUMNS, "caption", "slots"]).to_pylist():
+            if row["track"] != track:
+                continue
+            captions += len(row["semantics"])
+            if rows and captions > MOST_CAPTIONS:
+                return rows
+            rows.append(row)
+    return rows
 
 
 def audit_track(key: str, rows: Rows, lexicon: Lexicon, seed: int) -> Iterator[CueResult]:

@@ -59,11 +59,17 @@ def collect(suite: Suite, artifacts: Artifacts) -> ReportData:
     )
 
 
+def _rows(artifact: Artifact, columns: list[str]) -> Iterator[dict[str, Any]]:
+    """Yield some columns of every row; no more than one shard's rows are held."""
+    for i in range(len(artifact.shards)):
+        yield from artifact.read_shard(i, columns).to_pylist()
+
+
 def _shares(key: str, artifacts: Artifacts, lexicon: Lexicon) -> Iterator[dict[str, Any]]:
     """Return the shares of true, false and undecided candidates of each family."""
-    rows = artifacts[f"{negatives.NAME}/{key}"].read().to_pylist()
+    columns = ["objects", "labels", "semantics"]
     counts: dict[str, np.ndarray] = {}
-    for row in rows:
+    for row in _rows(artifacts[f"{negatives.NAME}/{key}"], columns):
         concept = validated.concept_of(key, row)
         families = np.array(candidate_families(concept, lexicon))
         semantics = np.frombuffer(row["semantics"], np.int8)
@@ -88,16 +94,15 @@ def _order(key: str, artifacts: Artifacts, lexicon: Lexicon, seed: int) -> Itera
     benchmark = get_benchmark(key)
     if benchmark.n == 1:
         return
-    rows = artifacts[f"{validated.NAME}/{key}"].read().to_pylist()
+    columns = ["track", "labels", "scene_id", "accepted", "boxes", "areas", "matched"]
+    rows = [r for r in _rows(artifacts[f"{validated.NAME}/{key}"], columns) if r["accepted"]]
     axes: tuple[ImageAxis, ...] = ("horizontal", "vertical")
     for track in TRACKS:
         for axis in axes:
             kept = [
                 row
                 for row in rows
-                if row["accepted"]
-                and row["track"] == track
-                and not asks_about(axis, key, row["labels"], lexicon)
+                if row["track"] == track and not asks_about(axis, key, row["labels"], lexicon)
             ]
             if not kept:
                 continue
@@ -180,12 +185,15 @@ def _implied(track: str, known: Known) -> Iterator[dict[str, Any]]:
 
 def _gallery(key: str, artifacts: Artifacts, lexicon: Lexicon) -> Iterator[GallerySample]:
     """Yield some concepts that both tracks accepted and some that a check rejected."""
-    rows: dict[int, dict[str, dict[str, Any]]] = {}
-    for row in artifacts[f"{validated.NAME}/{key}"].read().to_pylist():
-        rows.setdefault(row["index"], {})[row["track"]] = row
-    good = [i for i, tracks in rows.items() if all(r["accepted"] for r in tracks.values())]
-    bad = [i for i in rows if i not in set(good)]
+    verdicts: dict[int, list[bool]] = {}
+    for row in _rows(artifacts[f"{validated.NAME}/{key}"], ["index", "accepted"]):
+        verdicts.setdefault(row["index"], []).append(row["accepted"])
+    good = [i for i, accepted in verdicts.items() if all(accepted)]
+    bad = [i for i, accepted in verdicts.items() if not all(accepted)]
     chosen = sorted([*good[:SAMPLES], *bad[:SAMPLES]])
+    rows: dict[int, dict[str, dict[str, Any]]] = {}
+    for (i, track), row in rows_of(artifacts[f"{validated.NAME}/{key}"], chosen).items():
+        rows.setdefault(i, {})[track] = row
     pixels = rows_of(artifacts[f"{images.NAME}/{key}"], chosen)
     candidates = rows_of(artifacts[f"{negatives.NAME}/{key}"], chosen)
     for i in chosen:

@@ -78,7 +78,7 @@ class ScoredSet:
 
 
 Row = Mapping[str, Any]
-ITEMS_AT_ONCE = 4096  # of both tracks: bounds the memory that their scores take
+ITEMS_AT_ONCE = 2048  # of both tracks: bounds the memory that their scores take
 
 
 def item_key(row: Row) -> str:

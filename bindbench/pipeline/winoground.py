@@ -19,24 +19,23 @@ def winoground_rows(key: str, negatives: Artifact, scores: Artifact) -> Iterator
 
     A concept of an even index is followed by its counterpart.
     """
-    cells = _cells(negatives, scores)
-    pairs = [(cells[i], cells[i + 1]) for i in cells if i % 2 == 0 and i + 1 in cells]
-    if not pairs:
-        return
-    tables = [_table(key, *pair) for pair in pairs]
+    tables = [
+        (first[0]["scene_id"], first[1]["dtype"], _table(key, first, second))
+        for first, second in _pairs(negatives, scores)
+    ]
     # A choice of some candidates need not hold the counterpart's caption.
-    asked = [i for i, cells in enumerate(tables) if None not in (cells[0] + cells[1])]
+    asked = [row for row in tables if None not in (row[2][0] + row[2][1])]
     if not asked:
         return
-    pairs, table = [pairs[i] for i in asked], np.array([tables[i] for i in asked], float)
-    found = winoground(table, pairs[0][0][1]["dtype"], [a[0]["scene_id"] for a, _ in pairs])
+    scenes, dtypes, table = zip(*asked, strict=True)
+    found = winoground(np.array(table, float), dtypes[0], scenes)
     for name, chance in WINOGROUND_CHANCE.items():
         estimate = getattr(found, name)
         yield {
             "family": f"winoground_{name}",
             "semantics": "strict",
-            "n_items": len(pairs),
-            "n_excluded": len(tables) - len(pairs),
+            "n_items": len(asked),
+            "n_excluded": len(tables) - len(asked),
             "accuracy": estimate.value,
             "low": estimate.low,
             "high": estimate.high,
@@ -44,14 +43,24 @@ def winoground_rows(key: str, negatives: Artifact, scores: Artifact) -> Iterator
         }
 
 
-def _cells(negatives: Artifact, scores: Artifact) -> dict[int, Cell]:
+def _pairs(negatives: Artifact, scores: Artifact) -> Iterator[tuple[Cell, Cell]]:
+    """Yield both cells of each pair, in order; the scores of one shard are held at a time."""
     columns = ["index", "scene_id", "track", "objects", "labels"]
-    rows = {r["index"]: r for r in negatives.read(columns).to_pylist() if r["track"] == TRACK}
-    return {
-        row["index"]: (rows[row["index"]], row)
-        for row in scores.read(["index", "track", "scores", "swap", "dtype"]).to_pylist()
-        if row["track"] == TRACK
-    }
+    waiting: dict[int, Cell] = {}
+    for i in range(len(scores.shards)):
+        rows = {r["index"]: r for r in negatives.read_shard(i, columns).to_pylist() if _counts(r)}
+        found = scores.read_shard(i, ["index", "track", "scores", "swap", "dtype"]).to_pylist()
+        waiting |= {row["index"]: (rows[row["index"]], row) for row in found if _counts(row)}
+        for index in sorted(waiting):
+            if index % 2 == 0 and index + 1 in waiting:
+                yield waiting[index], waiting[index + 1]
+        last = max(waiting, default=-1)
+        # Its counterpart may open the next shard.
+        waiting = {last: waiting[last]} if last % 2 == 0 else {}
+
+
+def _counts(row: Mapping[str, Any]) -> bool:
+    return row["track"] == TRACK
 
 
 def _table(key: str, first: Cell, second: Cell) -> list[list[float | None]]:

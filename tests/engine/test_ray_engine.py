@@ -145,6 +145,18 @@ def test_an_actor_killed_from_outside_costs_nothing(engine):
     assert sorted(results) == list(range(60))
 
 
+def test_idle_actors_leave_the_cluster_to_others(engine, monkeypatch):
+    from bindbench.engine import ray_engine
+
+    monkeypatch.setattr(ray_engine, "IDLE_SECONDS", 0.2)
+    first, _ = collect(engine, samples.process_id, [0])
+    wait_until(lambda: not is_running(first[0]), seconds=120)
+    monkeypatch.undo()
+    second, error = collect(engine, samples.process_id, [0])
+    assert error is None
+    assert second != first
+
+
 def test_a_model_that_needs_a_gpu_is_told_that_there_is_none(engine):
     held = engine.holding(Demand("scorer", lone=True, gpus=1))
     assert held.workers == 0
