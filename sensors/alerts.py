@@ -12,6 +12,7 @@ from dagster import (
 
 from bindbench.alerts import message, send, webhook
 from resources.suite import current_suite
+from sensors import TICK_SECONDS
 
 PARTITION = "dagster/partition"
 SPEAKING = ("UserError", "DamageError", "ShardError")  # whose message says it all
@@ -19,7 +20,7 @@ SPEAKING = ("UserError", "DamageError", "ShardError")  # whose message says it a
 
 @run_failure_sensor(
     default_status=DefaultSensorStatus.RUNNING,
-    minimum_interval_seconds=30,
+    minimum_interval_seconds=TICK_SECONDS,
     monitor_all_code_locations=True,  # with runs of the command line, which have no location
 )
 def alerts(context: RunFailureSensorContext) -> None:

@@ -2,9 +2,11 @@
 
 from dagster import AssetSelection, AutomationConditionSensorDefinition, DefaultSensorStatus
 
+from sensors import TICK_SECONDS
+
 automation = AutomationConditionSensorDefinition(
     "automation",
     target=AssetSelection.all(),
-    minimum_interval_seconds=30,
+    minimum_interval_seconds=TICK_SECONDS,
     default_status=DefaultSensorStatus.RUNNING,
 )

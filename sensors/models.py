@@ -23,11 +23,16 @@ from bindbench.releases.refresh import refresh
 from bindbench.suite import RoleSettings
 from resources.bench import BenchResource
 from resources.suite import current_suite
+from sensors import TICK_SECONDS
 
 LOOK_SECONDS = 3600  # between two looks at the hub
 
 
-@sensor(jobs=[summarize], minimum_interval_seconds=30, default_status=DefaultSensorStatus.RUNNING)
+@sensor(
+    jobs=[summarize],
+    minimum_interval_seconds=TICK_SECONDS,
+    default_status=DefaultSensorStatus.RUNNING,
+)
 def model_releases(context: SensorEvaluationContext, bench: BenchResource) -> SensorResult:
     """Add a partition for each new revision of a model, and remove those of retired models.
 
