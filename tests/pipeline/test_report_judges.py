@@ -1,12 +1,16 @@
 """What the report says of two judges, and of the kind of a model, from small artifacts."""
 
 import io
+import subprocess
+import sys
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
+import yaml
 from PIL import Image
 
 from bindbench.analysis.resampling import blaker
@@ -118,3 +122,23 @@ def test_verdicts_on_older_images_are_left_out(monkeypatch):
 def test_the_kind_of_a_model_follows_how_it_scores(model, method, columns, kind):
     scores = artifact([{"method": method}] * 2, summary={"columns": columns})
     assert kind_of(model, scores) == kind
+
+
+PARENTS = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import definitions
+report = definitions.defs.resolve_asset_graph().get(definitions.evaluation.report.key)
+print(*sorted(key.to_user_string() for key in report.parent_keys))
+"""
+
+
+def test_the_report_follows_the_second_judge(tmp_path, monkeypatch):
+    suite = tmp_path / "twice.yaml"
+    overrides = {"second_judge": {"model": "nano:vlm"}}
+    suite.write_text(yaml.safe_dump({"name": "twice", "concepts": 4, "overrides": overrides}))
+    monkeypatch.setenv("BINDBENCH_SUITE", str(suite))
+    project = str(Path(__file__).parent.parent.parent)
+    command = [sys.executable, "-c", PARENTS, project]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["filter_shift", "leaderboard", "second_opinion", "validated"]
