@@ -49,6 +49,7 @@ def mine(
     from bindbench.instabind.mining import MiningSettings
     from bindbench.instabind.mining import mine as find
     from bindbench.instabind.photos import read_attributes, read_coco, read_genome_images
+    from bindbench.pipeline.progress import log_progress
     from bindbench.suite import parse, read_yaml
 
     if not attributes:
@@ -57,10 +58,11 @@ def mine(
     chosen = parse(MiningSettings, read_yaml(settings) if settings else {}, where)
     known = read_genome_images(image_data) if image_data else {}
     sources = [read_attributes(path, known) for path in attributes]
+    progress = log_progress("mining", out.name, "images")
     if instances:
-        found = find(read_coco(instances), sources, chosen)
+        found = find(read_coco(instances), sources, chosen, progress)
     elif len(sources) == 1:
-        found = find(sources[0], [], chosen)
+        found = find(sources[0], [], chosen, progress)
     else:
         raise UserError("Several --attributes need --instances, whose boxes they describe.")
     write_annotations(out, found.annotations)

@@ -21,6 +21,7 @@ from bindbench.instabind.parsing import canonical
 from bindbench.instabind.photos import Photo, Photos, Thing
 from bindbench.instabind.questions import WORN
 from bindbench.models.boxes import coverage, overlaps
+from bindbench.storage.progress import Progress, Tracker
 
 
 def _words(text: str) -> frozenset[str]:
@@ -63,7 +64,12 @@ class Mined:
     refused: dict[str, int]  # groups, by the first reason against them
 
 
-def mine(boxes: Photos, sources: Sequence[Photos], settings: MiningSettings) -> Mined:
+def mine(
+    boxes: Photos,
+    sources: Sequence[Photos],
+    settings: MiningSettings,
+    on_progress: Progress | None = None,
+) -> Mined:
     """Return the groups that pass all filters.
 
     Args:
@@ -71,9 +77,10 @@ def mine(boxes: Photos, sources: Sequence[Photos], settings: MiningSettings) -> 
         sources: attributes of things in the same images, by image id or COCO id; none: those of
             ``boxes`` themselves.
         settings: thresholds.
+        on_progress: called after each image.
 
     Raises:
-        UserError: nothing passed.
+        UserError: nothing passed, or a source has none of the images.
     """
     refused: Counter[str] = Counter()
     pictures = []
@@ -85,6 +92,7 @@ def mine(boxes: Photos, sources: Sequence[Photos], settings: MiningSettings) -> 
                 "The instances and a source of attributes have no image in common: give Visual "
                 "Genome's image_data.json, which knows their ids in COCO, or mine the source alone."
             )
+    tracker = Tracker(len(boxes.photos), on_progress)
     for image_id, photo in boxes.photos.items():
         things = boxes.things[image_id]
         key = photo.coco_id or image_id
@@ -103,6 +111,7 @@ def mine(boxes: Photos, sources: Sequence[Photos], settings: MiningSettings) -> 
         if groups:
             size = (photo.width, photo.height)
             pictures.append(build_picture(image_id, photo.path, size, photo.source, groups))
+        tracker.add_computed()
     counts = {reason: refused[reason] for reason in REFUSED if refused[reason]}
     if not pictures:
         told = ", ".join(f"{reason} {count}" for reason, count in counts.items()) or "none"
