@@ -242,7 +242,8 @@ def _families(
 ) -> np.ndarray:
     """Return each candidate's family, as ``ScoredSet`` has them."""
     if benchmark.n > 1:
-        return np.array(candidate_space(benchmark.task.axis, benchmark.n).families, np.str_)
+        families = candidate_space(benchmark.task.axis, benchmark.n).families
+        return np.array(families[:width], np.str_)  # without items there is one column
     concepts = (
         Concept(benchmark.task.name, tuple(row["objects"]), tuple(row["labels"])) for row in rows
     )

@@ -6,6 +6,8 @@ from bindbench.engine.base import Demand
 from bindbench.engine.choice import gpus_of, open_engine
 from bindbench.engine.local import LocalEngine
 from bindbench.errors import UserError
+from bindbench.models import registry
+from bindbench.suite import RoleSettings
 
 
 @pytest.fixture(autouse=True)
@@ -60,3 +62,12 @@ def test_one_local_process_holds_what_fills_an_accelerator(lone, workers):
 def test_a_local_engine_of_one_worker_stays_the_same():
     engine = LocalEngine(1)
     assert engine.holding(Demand("scorer", True, 1)) is engine
+
+
+def test_what_a_model_asks_of_its_workers():
+    plain = RoleSettings(model="mitsuba:icons")
+    assert registry.demand("generator", plain) == Demand("generator", lone=False, gpus=0)
+    held = RoleSettings(model="nano:clip", options={"device": "cuda"})
+    assert registry.demand("scorer", held) == Demand("scorer", lone=True, gpus=1)
+    second = RoleSettings(model="nano:clip", options={"device": "cuda:1"})
+    assert registry.demand("scorer", second) == Demand("scorer", lone=True, gpus=2)
