@@ -7,7 +7,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from dagster import Definitions, in_process_executor, load_assets_from_modules
 
-from assets import agreement, concepts, evaluation, images
+from assets import agreement, concepts, drift, evaluation, images
 from assets.checks import asset_checks
 from assets.jobs import jobs
 from resources.bench import (
@@ -26,7 +26,9 @@ from resources.roles import (
     WriterResource,
 )
 from resources.suite import current_suite
+from sensors.alerts import alerts
 from sensors.automation import automation
+from sensors.drift import weekly_drift
 from sensors.models import model_releases
 
 profile = current_suite().profile
@@ -36,11 +38,12 @@ twice = (
 
 defs = Definitions(
     assets=load_assets_from_modules(
-        [concepts, images, *([agreement] if twice else []), evaluation]
+        [concepts, images, *([agreement] if twice else []), evaluation, drift]
     ),
     asset_checks=asset_checks,
     jobs=jobs,
-    sensors=[model_releases, automation],
+    sensors=[model_releases, automation, alerts],
+    schedules=[weekly_drift],
     executor=in_process_executor,  # the engine has worker processes of its own
     resources={
         "bench": BenchResource(

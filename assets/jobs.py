@@ -4,6 +4,7 @@ from dagster import AssetSelection, define_asset_job
 
 from assets.agreement import second_opinion
 from assets.concepts import captions, concept_set, vocabulary
+from assets.drift import api_drift
 from assets.evaluation import filter_shift, leaderboard, model_scores, report
 from assets.images import images, negatives, paired_set, validated
 from resources.suite import current_suite
@@ -35,4 +36,9 @@ summarize = define_asset_job(
     AssetSelection.assets(leaderboard, report),
     description="The leaderboard and the report from what has been scored.",
 )
-jobs = [list_words, build_benchmark, score_model, summarize]
+check_drift = define_asset_job(
+    "check_drift",
+    AssetSelection.assets(api_drift),
+    description="Models behind servers, asked again about a small sample.",
+)
+jobs = [list_words, build_benchmark, score_model, summarize, check_drift]

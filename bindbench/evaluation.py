@@ -269,7 +269,7 @@ def evaluate(
     cells: dict[tuple[str, str, Mode, Readout], Accuracy] = {}
     for track in tracks:
         items = benchmark.every(track) if subset is None else benchmark.first(track, subset)
-        rows, found = _scored(model, benchmark.key, items, batch_size)
+        rows, found = score_items(model, benchmark.key, items, batch_size)
         for readout in readouts_of(benchmark.key, _given(found)):
             scored = assemble(benchmark.key, rows, found, benchmark.lexicon, readout)
             for family, mask in scored.subsets.items():
@@ -292,7 +292,7 @@ def _as_scorer(scorer: Scorer | ScoreFunction, dtype: str, as_array: bool) -> Sc
     return FunctionScorer(scorer, dtype, as_array)
 
 
-def _scored(
+def score_items(
     scorer: Scorer, key: str, items: Iterable[BuiltItem], batch_size: int
 ) -> tuple[list[dict[str, Any]], dict[int, dict[str, Any]]]:
     """Return the items' candidates, and by index their scores as ``model_scores`` has them."""

@@ -72,6 +72,26 @@ def ui(
 
 
 @app.command()
+def backfill(
+    suite: Annotated[str, typer.Option(help="A suite's name or file.")] = "embedded",
+    task: Annotated[list[str] | None, typer.Option(help="Only benchmarks of these tasks.")] = None,
+    n: Annotated[list[int] | None, typer.Option(help="Only benchmarks of so many objects.")] = None,
+    model: Annotated[
+        list[str] | None, typer.Option(help="Only the scores of these models; builds no benchmark.")
+    ] = None,
+    store: Annotated[str | None, typer.Option(help="Where artifacts are kept.")] = None,
+    workers: Annotated[int | None, typer.Option(help="Worker processes.")] = None,
+    repair: Annotated[bool, typer.Option("--repair", help="Recompute damaged shards.")] = False,
+) -> None:
+    """Bring some partitions of a suite up to date, with the leaderboard and the report."""
+    from bindbench.cli.backfill import Wanted, run_backfill
+
+    wanted = Wanted(tuple(task or ()), tuple(n or ()), tuple(model or ()))
+    if not run_backfill(suite, wanted, store, workers, repair, Console()):
+        raise typer.Exit(1)
+
+
+@app.command()
 def candidates(
     task: Annotated[str, typer.Option(help="color, shape_color, position or relative_size.")],
     objects: Annotated[list[str], typer.Option(help="The objects, in order of mention.")],

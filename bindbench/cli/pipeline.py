@@ -144,10 +144,23 @@ def run_suite(
 
     with DagsterInstance.get() as instance:
         runner = Runner(definitions, instance, repair, console)
+        refresh_releases(runner.context(), console)
         release_dead_runs(instance)
         good = runner.run(suite)
         print_summary(runner.context(), console)
     return good
+
+
+def refresh_releases(context: "Context", console: Console) -> None:
+    """Bring the record of releases up to date with the models file; print what stood in the way."""
+    from bindbench.releases.record import read_record, write_record
+    from bindbench.releases.refresh import refresh
+
+    suite = load_suite(os.environ["BINDBENCH_SUITE"])
+    found = refresh(suite, read_record(context.store), look=False)
+    write_record(context.store, found.record)
+    for problem in found.problems:
+        console.print(problem, style="yellow", markup=False, soft_wrap=True)
 
 
 @dataclass
@@ -170,7 +183,8 @@ class Runner:
         from bindbench.models.family import ModelName
         from bindbench.pipeline import spine
 
-        slugs = [ModelName.parse(s.model).slug for s in suite.profile.scorers]
+        scorers = self.context().suite.profile.scorers  # with those of the models file
+        slugs = [ModelName.parse(s.model).slug for s in scorers]
         self.instance.add_dynamic_partitions("model", slugs)
         good = self.update("list_words", spine.build_vocabulary)
         for number, key in enumerate(suite.benchmarks, 1):
