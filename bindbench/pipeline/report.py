@@ -77,8 +77,8 @@ def export(context: Context, artifact: Artifact) -> str:
     """Write the pages beside the artifacts and return the path of the first one."""
     folder = context.store.path / "html"
     rows: list[dict[str, Any]] = artifact.read().to_pylist()
-    for old in files(folder):
-        if old.endswith(".html") and old not in {row["page"] for row in rows}:
+    for old in files(folder):  # those in folders below are others'
+        if old.endswith(".html") and "/" not in old and old not in {row["page"] for row in rows}:
             remove(folder / old)
     for row in rows:
         page = folder / row["page"]

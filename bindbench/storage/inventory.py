@@ -77,6 +77,11 @@ class _Found:
     records: dict[str, dict[str, FileFacts]] = field(default_factory=dict)
     scratch: dict[str, FileFacts] = field(default_factory=dict)
 
+    @property
+    def is_partition(self) -> bool:
+        """Whether builds wrote this: others keep folders of their own in the store."""
+        return bool(self.records) or CURRENT in self.all
+
     def add(self, name: str, facts: FileFacts) -> None:
         self.all[name] = facts
         first, _, rest = name.partition("/")
@@ -92,7 +97,7 @@ class _Found:
 def survey(root: str | os.PathLike[str], suite: str | None = None) -> list[Partition]:
     """Return all partitions of a store, or of one of its suites, in the order of their paths.
 
-    Files that are not the store's own, such as the exported pages, are in none of them.
+    Files that no build wrote, such as exported pages and checkpoints, are in none of them.
 
     Raises:
         UserError: there is no such suite, or the storage fails.
@@ -104,7 +109,11 @@ def survey(root: str | os.PathLike[str], suite: str | None = None) -> list[Parti
             found.setdefault(tuple(parts[:3]), _Found()).add(parts[3], facts)
     if suite and not found:
         raise UserError(f"The store {path} holds nothing of a suite {suite!r}.")
-    return [_partition(path.joinpath(*key), key, sorted_) for key, sorted_ in found.items()]
+    return [
+        _partition(path.joinpath(*key), key, sorted_)
+        for key, sorted_ in found.items()
+        if sorted_.is_partition
+    ]
 
 
 def look(partition: Partition) -> Partition:
@@ -122,6 +131,7 @@ def _partition(path: UPath, key: Sequence[str], found: _Found) -> Partition:
     held = {
         owner: _held(path, owner, found.files.get(owner, {}), found.records.get(owner, {}))
         for owner in sorted(found.files.keys() | found.records.keys())
+        if owner in found.records or f"{owner}.json" in found.files[owner]
     }
     newest = max((facts.modified for facts in found.all.values()), default=0.0)
     return Partition(path, suite, asset, partition, pointer(path), held, found.scratch, newest)

@@ -62,6 +62,11 @@ def test_what_no_pointer_refers_to_goes_and_nothing_else(root):
     page = root / "suite" / "html" / "index.html"
     page.parent.mkdir()
     page.write_text("a page")
+    weights = root / "suite" / "finetuned" / "checkpoints" / "0123456789abcdef" / "model"
+    weights.parent.mkdir(parents=True)
+    weights.write_text("of a model")
+    weights.parent.with_name("0123456789abcdef.json").write_text("{}")
+    age(root)
     found = list(waste(survey(root), 24))
     assert sorted(item.what for item in found) == ["replaced", "unfinished"]
     sizes = sum((root / "suite/images/color-n2" / n).stat().st_size for w in found for n in w.files)
@@ -73,7 +78,7 @@ def test_what_no_pointer_refers_to_goes_and_nothing_else(root):
     assert {path.name for path in partition.iterdir()} == {".shards", ".tmp"} | files
     assert len(list((partition / ".shards").iterdir())) == 4  # no empty folders are left
     assert folder_bytes(current) == kept
-    assert page.exists()
+    assert page.exists() and weights.exists()
     assert list(waste(survey(root), 24)) == []
     assert make(root, 4, settings={"seed": 2}, salt="s2-") == current
 
