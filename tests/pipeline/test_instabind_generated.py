@@ -105,7 +105,7 @@ def test_a_longer_set_keeps_the_rows_of_a_shorter_one(
 
 @pytest.mark.parametrize("fault", ["exchanged", "dropped"])
 def test_faulty_rows_are_refused(tmp_path: Path, fault: str) -> None:
-    chosen = suite(2, **{fault: 1.0})
+    chosen = suite(2, "color", **{fault: 1.0})
     made = built(Context(chosen, Store(tmp_path, chosen.name), LocalEngine(1)))
     verdicts = made[instabind_validated.NAME].read().to_pylist()
     assert [row["shown"] for row in verdicts] == [False, False]
