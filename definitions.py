@@ -9,6 +9,8 @@ from dagster import Definitions, in_process_executor, load_assets_from_modules
 
 from assets import agreement, concepts, drift, evaluation, images
 from assets.checks import asset_checks
+from assets.finetuning import finetuning_assets
+from assets.instabind import instabind_assets
 from assets.jobs import jobs
 from resources.bench import (
     BenchResource,
@@ -37,9 +39,13 @@ twice = (
 )
 
 defs = Definitions(
-    assets=load_assets_from_modules(
-        [concepts, images, *([agreement] if twice else []), evaluation, drift]
-    ),
+    assets=[
+        *load_assets_from_modules(
+            [concepts, images, *([agreement] if twice else []), evaluation, drift]
+        ),
+        *instabind_assets,
+        *finetuning_assets,
+    ],
     asset_checks=asset_checks,
     jobs=jobs,
     sensors=[model_releases, automation, alerts],

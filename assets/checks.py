@@ -15,8 +15,8 @@ from dagster_shared.utils.warnings import PreviewWarning
 
 from assets.concepts import captions, concept_set
 from assets.images import images, negatives, paired_set, validated
-from assets.partitions import benchmarks
-from bindbench.pipeline import quality
+from assets.instabind import instabind_annotations, instabind_assets, instabind_questions
+from bindbench.pipeline import instabind_quality, quality
 from bindbench.pipeline.base import Context
 from resources.bench import BenchResource
 
@@ -32,7 +32,7 @@ def blocking_check(name: str, target: AssetsDefinition, judge: Judgement) -> Ass
     @asset_check(
         name=name,
         asset=target,
-        partitions_def=benchmarks,
+        partitions_def=target.partitions_def,
         blocking=True,
         description=(judge.__doc__ or "").split("\n")[0],
     )
@@ -66,3 +66,10 @@ asset_checks = [
     blocking_check("no_true_negative", negatives, quality.no_true_negative),
     *(digest_check(target) for target in (concept_set, captions, images, validated, negatives)),
 ]
+if instabind_assets:
+    asset_checks += [
+        blocking_check("groups_left", instabind_annotations, instabind_quality.groups_left),
+        blocking_check("every_level", instabind_questions, instabind_quality.every_level_asked),
+        digest_check(instabind_annotations),
+        digest_check(instabind_questions),
+    ]

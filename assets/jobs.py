@@ -6,7 +6,15 @@ from assets.agreement import second_opinion
 from assets.concepts import captions, concept_set, vocabulary
 from assets.drift import api_drift
 from assets.evaluation import filter_shift, leaderboard, model_scores, report
+from assets.finetuning import finetuning_assets
 from assets.images import images, negatives, paired_set, validated
+from assets.instabind import (
+    instabind_answers,
+    instabind_assets,
+    row_assets,
+    set_assets,
+    summary_assets,
+)
 from resources.suite import current_suite
 
 _judged_twice = [second_opinion] if current_suite().profile.second_judge else []
@@ -42,3 +50,35 @@ check_drift = define_asset_job(
     description="Models behind servers, asked again about a small sample.",
 )
 jobs = [list_words, build_benchmark, score_model, summarize, check_drift]
+
+draw_instabind = define_asset_job(
+    "draw_instabind",
+    AssetSelection.assets(*row_assets),
+    description="Rows of like things, their images and what the checks say of them.",
+)
+ask_instabind = define_asset_job(
+    "ask_instabind",
+    AssetSelection.assets(*set_assets),
+    description="A set's annotated images and the questions about them.",
+)
+answer_instabind = define_asset_job(
+    "answer_instabind",
+    AssetSelection.assets(instabind_answers),
+    description="One model's answers to a set in one setting.",
+)
+summarize_instabind = define_asset_job(
+    "summarize_instabind",
+    AssetSelection.assets(*summary_assets),
+    description="InstaBind's results and report from what has been answered.",
+)
+if instabind_assets:
+    jobs += [ask_instabind, answer_instabind, summarize_instabind]
+    jobs += [draw_instabind] if row_assets else []
+
+finetune = define_asset_job(
+    "finetune",
+    AssetSelection.assets(*finetuning_assets),
+    description="A contrastive model trained on hard negatives, and what that changed.",
+)
+if finetuning_assets:
+    jobs += [finetune]

@@ -195,7 +195,35 @@ class Runner:
                 cell = MultiPartitionKey({"benchmark": key, "model": slug})
                 score = partial(spine.score_model, key=key, slug=slug)
                 good &= self.update("score_model", score, cell)
+        good &= self.instabind(suite)
         return self.update("summarize", spine.summarize) and good
+
+    def instabind(self, suite: Suite) -> bool:
+        """Run InstaBind's sets, questions, answers and results, if the suite has them."""
+        from dagster import MultiPartitionKey
+
+        from bindbench.models.family import ModelName
+        from bindbench.pipeline import instabind_answers, spine
+
+        if suite.instabind is None:
+            return True
+        section, good = suite.instabind, True
+        slugs = [ModelName.parse(one.model).slug for one in section.models]
+        for number, (name, one) in enumerate(section.sets.items(), 1):
+            self.console.rule(f"InstaBind: {name} ({number}/{len(section.sets)})")
+            built = one.source != "generated" or self.update(
+                "draw_instabind", partial(spine.draw_instabind, name=name), name
+            )
+            ask = partial(spine.ask_instabind, name=name)
+            built = built and self.update("ask_instabind", ask, name)
+            good &= built
+            for setting in section.settings if built else ():
+                place = instabind_answers.cell(name, setting)
+                for slug in slugs:
+                    cell = MultiPartitionKey({"set_setting": place, "model": slug})
+                    answer = partial(spine.answer_instabind, place=place, slug=slug)
+                    good &= self.update("answer_instabind", answer, cell)
+        return self.update("summarize_instabind", spine.summarize_instabind) and good
 
     def update(self, name: str, build: "Build", partition: str | None = None) -> bool:
         """Run a job unless its last run succeeded with just what the library would build now."""

@@ -2,9 +2,10 @@
 
 from rich.console import Console
 
-from bindbench.pipeline import captions, concept_set, leaderboard, validated
+from bindbench.pipeline import captions, concept_set, instabind_results, leaderboard, validated
 from bindbench.pipeline.base import UNPARTITIONED, Context
 from bindbench.pipeline.survival import survival_rows
+from bindbench.reporting.instabind import instabind_grid
 from bindbench.reporting.tables import leaderboard_lines, survival_grid, to_table
 from bindbench.storage.files import file_size
 from bindbench.tasks import TRACKS
@@ -24,6 +25,9 @@ def print_summary(context: Context, console: Console) -> None:
         scores = board.read().to_pylist()
         for track in TRACKS:
             console.print(to_table(leaderboard_lines(scores, track)))
+    answered = context.store.current(instabind_results.NAME, UNPARTITIONED)
+    if context.suite.instabind and answered:
+        console.print(to_table(instabind_grid(answered.read().to_pylist())))
     page = context.store.path / "html" / "index.html"
     if file_size(page) is not None:
         console.print(f"Report: {page}", soft_wrap=True, highlight=False)

@@ -1,5 +1,7 @@
 """Checks a suite before anything is loaded or built."""
 
+from pathlib import Path
+
 from bindbench.concepts import space_size
 from bindbench.errors import UserError
 from bindbench.models import registry
@@ -33,6 +35,7 @@ def check_suite(suite: Suite) -> None:
         family.ready(name, options)
     check_slugs(suite)
     check_spaces(suite)
+    check_instabind(suite)
 
 
 def check_words(suite: Suite) -> None:
@@ -67,3 +70,26 @@ def check_spaces(suite: Suite) -> None:
                 f"Suite {suite.name}: concepts of {benchmark.key} is {asked}, but its vocabularies "
                 f"make {size} scenes: ask for at most {size}, or set replicates."
             )
+
+
+def check_instabind(suite: Suite) -> None:
+    """Raise a UserError for a set without its files, or a model that can't answer in words."""
+    if suite.instabind is None:
+        return
+    for name, one in suite.instabind.sets.items():
+        for path in (one.annotations, one.images) if one.source == "file" else ():
+            if not path or not Path(path).exists():
+                raise UserError(
+                    f"Suite {suite.name}: instabind.sets.{name} needs annotations (a file) and "
+                    f"images (a folder), but {path or 'one'} is not there."
+                )
+    slugs: dict[str, str] = {}
+    for settings in suite.instabind.models:
+        name, family, options = registry.resolve("answerer", settings)
+        family.ready(name, options)
+        if name.slug in slugs:
+            raise UserError(
+                f"Suite {suite.name}: answerers {slugs[name.slug]} and {name} would share the "
+                f"partition {name.slug}: keep one of them."
+            )
+        slugs[name.slug] = str(name)

@@ -4,11 +4,20 @@ from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any
 
+from bindbench.engine.base import Demand
 from bindbench.pipeline import (
     captions,
     concept_set,
     filter_shift,
     images,
+    instabind_annotations,
+    instabind_answers,
+    instabind_groups,
+    instabind_images,
+    instabind_questions,
+    instabind_report,
+    instabind_results,
+    instabind_validated,
     leaderboard,
     model_scores,
     negatives,
@@ -58,6 +67,27 @@ def summarize(context: Context) -> list[Artifact]:
     return [leaderboard.build(context), report.build(context)]
 
 
+def draw_instabind(context: Context, name: str) -> list[Artifact]:
+    """Build the rows of a generated set of InstaBind, their images and verdicts."""
+    stages = (instabind_groups, instabind_images, instabind_validated)
+    return [stage.build(context, name) for stage in stages]
+
+
+def ask_instabind(context: Context, name: str) -> list[Artifact]:
+    """Build the annotated images of a set of InstaBind, and the questions about them."""
+    return [stage.build(context, name) for stage in (instabind_annotations, instabind_questions)]
+
+
+def answer_instabind(context: Context, place: str, slug: str) -> list[Artifact]:
+    """Let one of the suite's answerers answer, at a set and setting."""
+    return [instabind_answers.build_named(context, place, slug)]
+
+
+def summarize_instabind(context: Context) -> list[Artifact]:
+    """Build InstaBind's results and its report."""
+    return [instabind_results.build(context), instabind_report.build(context)]
+
+
 class Outdated(Exception):
     """Something would have to be computed."""
 
@@ -76,6 +106,10 @@ class IdleEngine:
     ) -> None:
         """Raise Outdated."""
         raise Outdated
+
+    def holding(self, demand: Demand) -> "IdleEngine":
+        """Return this engine: no model is held."""
+        return self
 
     def close(self) -> None:
         """Do nothing: there are no workers."""
