@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.logging import RichHandler
 
 from bindbench.cli.instabind import instabind
+from bindbench.cli.store import store as store_commands
 from bindbench.errors import UserError
 
 app = typer.Typer(
@@ -22,6 +23,7 @@ app = typer.Typer(
 train = typer.Typer(no_args_is_help=True, help="Rebuild the models that the project ships.")
 app.add_typer(train, name="train")
 app.add_typer(instabind, name="instabind")
+app.add_typer(store_commands, name="store")
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
