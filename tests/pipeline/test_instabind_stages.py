@@ -20,8 +20,9 @@ from bindbench.pipeline import (
     spine,
 )
 from bindbench.pipeline.base import Context
+from bindbench.pipeline.instabind_groups import settings_of
 from bindbench.pipeline.preflight import check_instabind
-from bindbench.storage.store import Store
+from bindbench.storage.store import Artifact, Store
 
 sys.path.append(str(Path(__file__).parent.parent / "instabind"))
 from instabind_samples import dataset, group, image
@@ -59,10 +60,10 @@ def context_of(fields, root, engine=None) -> Context:
     return Context(suite, Store(root, suite.name), engine or LocalEngine(1))
 
 
-def build(context: Context) -> dict[str, object]:
+def build(context: Context) -> dict[str, Artifact]:
     built = spine.ask_instabind(context, "cars")
     for place in instabind_answers.cells_of(context.suite):
-        for settings in context.suite.instabind.models:
+        for settings in settings_of(context.suite).models:
             slug = ModelName.parse(settings.model).slug
             built += spine.answer_instabind(context, place, slug)
     built += spine.summarize_instabind(context)
