@@ -167,6 +167,9 @@ class SuiteFile(Strict):
     replicates: bool = False
     models: str | None = Field(None, description="YAML file of models that are evaluated as well")
     instabind: InstabindSettings | None = None
+    finetuning: Annotated[
+        dict[str, Any] | None, Field(description="a bindbench.training.finetuning recipe")
+    ] = None
     overrides: dict[str, Any] = Field(default_factory=dict)
 
 
@@ -183,6 +186,7 @@ class Suite(Strict):
     # A path of this machine: what it holds reaches the profile, see bindbench.releases.
     models: str | None = Field(None, exclude=True)
     instabind: InstabindSettings | None = None
+    finetuning: dict[str, Any] | None = None
 
     @property
     def resolved_benchmarks(self) -> tuple[Benchmark, ...]:
@@ -253,6 +257,7 @@ def resolve_suite(fields: dict[str, Any], where: str) -> Suite:
         profile=profile,
         models=file.models,
         instabind=file.instabind,
+        finetuning=file.finetuning,
     )
 
 

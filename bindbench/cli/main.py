@@ -10,6 +10,7 @@ import typer
 from rich.console import Console
 from rich.logging import RichHandler
 
+from bindbench.cli.finetune import finetune
 from bindbench.cli.instabind import instabind
 from bindbench.cli.store import store as store_commands
 from bindbench.errors import UserError
@@ -23,6 +24,7 @@ app = typer.Typer(
 train = typer.Typer(no_args_is_help=True, help="Rebuild the models that the project ships.")
 app.add_typer(train, name="train")
 app.add_typer(instabind, name="instabind")
+app.command()(finetune)
 app.add_typer(store_commands, name="store")
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]

@@ -1,6 +1,7 @@
 """Contrastive models of transformers: CLIP, SigLIP and SigLIP 2, each with the text it needs."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from bindbench.models.hf_names import HfSource
 from bindbench.models.hf_options import HfOptions
 from bindbench.scoring.contrastive import ContrastiveScorer
 
+Inputs = dict[str, Tensor]  # what a tower reads, one row for each image or text
 TEXT_BATCH = 256
 IMAGE_BATCH = 64
 REMEDY = "set dtype to bfloat16, or use a device with more memory"
@@ -31,20 +33,20 @@ def load_contrastive(source: HfSource, options: HfOptions) -> ContrastiveScorer:
 
 
 class HfEncoders:
-    """The two towers of a model of transformers, as a scorer needs them."""
+    """The two towers of a model of transformers, as a scorer and a fine-tuning need them."""
 
     def __init__(self, checkpoint: Checkpoint) -> None:
         options = checkpoint.options
         self.name, self.dtype = checkpoint.source.name, options.dtype
         self._halving = Halving(self.name, REMEDY)
         self._processor = checkpoint.processor()
-        self._model = checkpoint.model(
+        self.model = checkpoint.model(
             AutoModel, getattr(torch, options.dtype), device_map={"": options.device}
         )
         # The bias of SigLIP models is left out: it is the same for every caption.
-        self.scale = float(self._model.logit_scale.detach().float().exp())
+        self.scale = float(self.model.logit_scale.detach().float().exp())
         self._full_length = checkpoint.source.model_type != "clip"
-        self._length = self._model.config.text_config.max_position_embeddings
+        self._length = self.model.config.text_config.max_position_embeddings
 
     def encode_images(self, images: Sequence[Image]) -> np.ndarray:
         """Return embeddings of length 1, float32 (images, D)."""
@@ -65,28 +67,53 @@ class HfEncoders:
         out[order] = rows
         return out
 
+    @torch.inference_mode()
     def _images(self, images: Sequence[Image]) -> list[np.ndarray]:
-        pictures = [PILImage.fromarray(image) for image in images]
-        inputs = self._processor(images=pictures, return_tensors="pt")
-        return self._features(self._model.get_image_features, inputs)
+        return list(self.image_rows(self.pixels(images)).cpu().numpy())
 
+    @torch.inference_mode()
     def _texts(self, texts: Sequence[str]) -> list[np.ndarray]:
-        inputs = self._processor.tokenizer(
+        return list(self.text_rows(self.tokens(texts)).cpu().numpy())
+
+    def pixels(self, images: Sequence[Image]) -> Inputs:
+        """Return the images as the model reads them, one row each."""
+        pictures = [PILImage.fromarray(image) for image in images]
+        return dict(self._processor(images=pictures, return_tensors="pt"))
+
+    def tokens(self, texts: Sequence[str]) -> Inputs:
+        """Return the texts as the model reads them, one row each, padded to its full length."""
+        found = self._processor.tokenizer(
             [text.lower() for text in texts] if self._full_length else list(texts),
-            padding="max_length" if self._full_length else "longest",
+            padding="max_length",
             truncation=True,
             max_length=self._length,
             return_tensors="pt",
         )
-        return self._features(self._model.get_text_features, inputs)
+        return dict(found)
 
-    @torch.inference_mode()
-    def _features(self, encode: Any, inputs: Any) -> list[np.ndarray]:
-        dtype = self._model.dtype
+    def image_rows(self, pixels: Inputs) -> Tensor:
+        """Return embeddings of length 1, float32 (images, D), on the model's device."""
+        return self._unit(self.model.get_image_features, pixels)
+
+    def text_rows(self, tokens: Inputs) -> Tensor:
+        """Return embeddings of length 1, float32 (texts, D), on the model's device."""
+        if not self._full_length:
+            longest = int(tokens["attention_mask"].sum(1).max())
+            tokens = {name: rows[:, :longest] for name, rows in tokens.items()}
+        return self._unit(self.model.get_text_features, tokens)
+
+    def _unit(self, encode: Any, inputs: Inputs) -> Tensor:
+        dtype = self.model.dtype
         placed = {
-            key: value.to(self._model.device, dtype if value.is_floating_point() else value.dtype)
+            key: value.to(self.model.device, dtype if value.is_floating_point() else value.dtype)
             for key, value in inputs.items()
         }
         found = encode(**placed)
         rows = (found if isinstance(found, Tensor) else found.pooler_output).float()
-        return list((rows / rows.norm(dim=-1, keepdim=True)).cpu().numpy())
+        return rows / rows.norm(dim=-1, keepdim=True)
+
+    def save(self, folder: Path) -> str:
+        """Write the model with all it needs into a folder, and return the name it loads by."""
+        self.model.save_pretrained(folder)
+        self._processor.save_pretrained(folder)
+        return f"hf:{folder}"

@@ -1,6 +1,7 @@
 """Contrastive scorers of the open_clip library: its own models, checkpoints, and nano models."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,21 +14,26 @@ from bindbench.errors import UserError
 from bindbench.models.base import Image
 from bindbench.models.halving import Halving
 from bindbench.models.open_clip_names import Source
+from bindbench.models.open_clip_saving import save_folder
 from bindbench.models.open_clip_text import needed_lengths, text_features
 from bindbench.scoring.contrastive import ContrastiveScorer
 
 PRECISIONS = {"float32": "fp32", "float16": "fp16", "bfloat16": "bf16"}
+Inputs = dict[str, Tensor]  # what a tower reads, one row for each image or text
 TEXT_BATCH = 256
 IMAGE_BATCH = 64
+PIXELS, TOKENS = "pixels", "tokens"
 REMEDY = "set dtype to bfloat16, or use a device with more memory"
 
 
 class OpenClipEncoders:
-    """The two towers of an open_clip model, as a scorer needs them."""
+    """The two towers of an open_clip model, as a scorer and a fine-tuning need them."""
 
-    def __init__(self, name: str, model: Any, preprocess: Any, tokenizer: Any, dtype: str) -> None:
-        self.name, self.dtype = name, dtype
-        self._model, self._preprocess, self._tokenizer = model, preprocess, tokenizer
+    def __init__(
+        self, source: Source, name: str, model: Any, preprocess: Any, tokenizer: Any, dtype: str
+    ) -> None:
+        self.name, self.dtype, self.model = name, dtype, model
+        self._source, self._preprocess, self._tokenizer = source, preprocess, tokenizer
         self._device = next(model.parameters()).device
         self._halving = Halving(name, REMEDY)
         # The bias of SigLIP models is left out: it is the same for every caption.
@@ -42,8 +48,8 @@ class OpenClipEncoders:
 
         Texts of about the same length go together, so that little of a batch is padding.
         """
-        tokens: Tensor = self._tokenizer(list(texts))
-        order = needed_lengths(self._model, tokens).argsort(stable=True)
+        tokens = self.tokens(texts)[TOKENS]
+        order = needed_lengths(self.model, tokens).argsort(stable=True)
         rows = self._halving.map(self._texts, list(tokens[order]), TEXT_BATCH)
         out = np.empty((len(texts), len(rows[0])), np.float32)
         out[order.numpy()] = rows
@@ -51,14 +57,34 @@ class OpenClipEncoders:
 
     @torch.inference_mode()
     def _images(self, images: Sequence[Image]) -> list[np.ndarray]:
-        pixels = [self._preprocess(PILImage.fromarray(image)) for image in images]
-        batch = torch.stack(pixels).to(self._device, getattr(torch, self.dtype))
-        return list(self._model.encode_image(batch, normalize=True).float().cpu().numpy())
+        return list(self.image_rows(self.pixels(images)).cpu().numpy())
 
     @torch.inference_mode()
     def _texts(self, tokens: Sequence[Tensor]) -> list[np.ndarray]:
-        batch = torch.stack(list(tokens)).to(self._device)
-        return list(text_features(self._model, batch).float().cpu().numpy())
+        return list(self.text_rows({TOKENS: torch.stack(list(tokens))}).cpu().numpy())
+
+    def pixels(self, images: Sequence[Image]) -> Inputs:
+        """Return the images as the model reads them, one row each."""
+        pictures = [self._preprocess(PILImage.fromarray(image)) for image in images]
+        return {PIXELS: torch.stack(pictures)}
+
+    def tokens(self, texts: Sequence[str]) -> Inputs:
+        """Return the texts as the model reads them, one row each, padded to its full length."""
+        return {TOKENS: self._tokenizer(list(texts))}
+
+    def image_rows(self, pixels: Inputs) -> Tensor:
+        """Return embeddings of length 1, float32 (images, D), on the model's device."""
+        batch = pixels[PIXELS].to(self._device, getattr(torch, self.dtype))
+        return self.model.encode_image(batch, normalize=True).float()
+
+    def text_rows(self, tokens: Inputs) -> Tensor:
+        """Return embeddings of length 1, float32 (texts, D), on the model's device."""
+        return text_features(self.model, tokens[TOKENS].to(self._device)).float()
+
+    def save(self, folder: Path) -> str:
+        """Write the model with all it needs into a folder, and return the name it loads by."""
+        save_folder(self.model, self._tokenizer, self._source, folder)
+        return f"open_clip:{folder}"
 
 
 def load_open_clip(name: str, source: Source, dtype: str, device: str) -> ContrastiveScorer:
@@ -86,7 +112,9 @@ def load_open_clip(name: str, source: Source, dtype: str, device: str) -> Contra
         tokenizer = open_clip.get_tokenizer(source.model)
     except Exception as error:  # a broken file can break anything in the reading of it
         raise _not_loaded(name, source, error) from error
-    return ContrastiveScorer(OpenClipEncoders(name, model.eval(), preprocess, tokenizer, dtype))
+    return ContrastiveScorer(
+        OpenClipEncoders(source, name, model.eval(), preprocess, tokenizer, dtype)
+    )
 
 
 def _device(name: str, device: str) -> torch.device:

@@ -60,6 +60,11 @@ class ContrastiveScorer:
         return ContrastiveScorer(self._encoders, *self._megabytes)
 
     @property
+    def encoders(self) -> Encoders:
+        """The model."""
+        return self._encoders
+
+    @property
     def dtype(self) -> str:
         """The arithmetic's dtype."""
         return self._encoders.dtype

@@ -103,14 +103,14 @@ def test_a_text_that_is_too_long_is_cut(family, folders):
 def test_batches_are_halved_where_memory_ends(what, folders, monkeypatch, caplog):
     encoders = HfEncoders(Checkpoint(find_source(str(folders["clip"]), "", OPTIONS), OPTIONS))
     expected = ContrastiveScorer(encoders).score(ask())
-    whole, most = getattr(encoders._model, what), 1
+    whole, most = getattr(encoders.model, what), 1
 
     def small(**inputs: Any) -> Any:
         if len(next(iter(inputs.values()))) > most:
             raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 1 GiB.")
         return whole(**inputs)
 
-    monkeypatch.setattr(encoders._model, what, small)
+    monkeypatch.setattr(encoders.model, what, small)
     for found, right in zip(ContrastiveScorer(encoders).score(ask()), expected, strict=True):
         np.testing.assert_allclose(found.values, right.values, atol=1e-5)
     assert "out of memory, going on with 1 at a time" in caplog.text
