@@ -17,7 +17,7 @@ from bindbench.errors import UserError
 from bindbench.pipeline import captions, concept_set, leaderboard, negatives, validated
 from bindbench.pipeline.base import Context
 from bindbench.pipeline.survival import survival_rows
-from bindbench.pipeline.tallies import MODES, Measured, measure
+from bindbench.pipeline.tallies import Measured, measure
 from bindbench.storage.store import Artifact
 from bindbench.tasks import TRACKS, Track, get_benchmark
 
@@ -203,8 +203,7 @@ def _settings(scores: Artifact) -> dict[str, Any]:
 def _accuracies(measured: Measured, track: Track, keep: np.ndarray) -> Iterator[dict[str, Any]]:
     tally, kept = measured.tallies[track], np.flatnonzero(keep)
     design = measured.designs[track].take(kept)
-    for family in tally.families:
-        for mode in MODES:
-            accuracy = summarise(tally.outcomes[family, mode].take(kept), design)
-            row = {"track": track, "family": family, "semantics": mode, "n_items": accuracy.n_items}
-            yield row | {n: getattr(accuracy, n) if accuracy.n_items else None for n in MEASURED}
+    for (family, mode), outcomes in tally.outcomes.items():
+        accuracy = summarise(outcomes.take(kept), design)
+        row = {"track": track, "family": family, "semantics": mode, "n_items": accuracy.n_items}
+        yield row | {n: getattr(accuracy, n) if accuracy.n_items else None for n in MEASURED}
