@@ -121,7 +121,7 @@ class Cluster:
             try:
                 ray.init(address=self._address, **quiet)
             except Exception as error:  # Ray has a kind of its own for every cause
-                raise _no_cluster(self._address, str(error)) from error
+                raise _not_connected(self._address, error) from error
         self._ours = True
 
 
@@ -255,6 +255,19 @@ def _reach(address: str) -> None:
     except OSError as error:
         raise _no_cluster(address, error.strerror or str(error)) from None
     raise _no_cluster(address, f"no answer in {CONNECT_SECONDS:.0f} s")
+
+
+def _not_connected(address: str, error: BaseException) -> UserError:
+    """Return what to tell the user about a cluster that there is, but that can't be used."""
+    causes: list[BaseException] = [error]
+    while (cause := causes[-1].__cause__ or causes[-1].__context__) is not None:
+        causes.append(cause)
+    if any("AuthenticationError" in f"{type(each).__name__}: {each}" for each in causes):
+        return UserError(
+            f"The Ray cluster at {address} asks for a token: set RAY_AUTH_MODE=token and "
+            "RAY_AUTH_TOKEN, or RAY_AUTH_TOKEN_PATH, as its nodes have them."
+        )
+    return _no_cluster(address, str(error))
 
 
 def _no_cluster(address: str, why: str) -> UserError:

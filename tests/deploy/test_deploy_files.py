@@ -126,6 +126,23 @@ def test_every_ray_worker_asks_for_a_gpu():
             assert resources["limits"]["nvidia.com/gpu"] == "1"
 
 
+def test_the_ray_cluster_and_its_driver_share_a_token():
+    found = [
+        c for path in MANIFESTS for d in documents(path) if _computes(d) for c in containers(d)
+    ]
+    assert [container["name"] for container in found] == ["code", "ray-head", "ray-worker"]
+    for container in found:
+        entries = {entry["name"]: entry for entry in container["env"]}
+        assert entries["RAY_AUTH_MODE"]["value"] == "token"
+        secret = entries["RAY_AUTH_TOKEN"]["valueFrom"]["secretKeyRef"]
+        assert secret == {"name": "bindbench-ray", "key": "token"}
+
+
+def _computes(document):
+    kind, name = document["kind"], document["metadata"]["name"]
+    return kind == "RayCluster" or (kind, name) == ("Deployment", "code")
+
+
 def test_every_part_sees_the_same_store():
     claims = {d["metadata"]["name"] for p in MANIFESTS for d in documents(p) if _is_claim(d)}
     assert "bindbench-store" in claims
@@ -144,7 +161,8 @@ def test_the_engine_of_the_manifest_is_one():
     name = config["data"]["BINDBENCH_ENGINE"]
     assert type(open_engine(1, name)).__name__ == "RayEngine"
     (cluster,) = documents(DEPLOY / "kubernetes" / "ray.yaml")
-    assert name == f"ray:{cluster['metadata']['name']}-head-svc:6379"  # as KubeRay names it
+    # As KubeRay names the service; 10001 is the port of clients that are no node of the cluster.
+    assert name == f"ray:ray://{cluster['metadata']['name']}-head-svc:10001"
 
 
 def test_no_secret_stands_in_a_file():
