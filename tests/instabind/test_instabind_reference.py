@@ -11,6 +11,7 @@ import pytest
 
 from bindbench.instabind.adjacency import adjacent_chance
 from bindbench.instabind.annotations import read_annotations
+from bindbench.instabind.asking import asked_in, box_of, pictures_of, target_of
 from bindbench.instabind.audit import audit
 from bindbench.instabind.gaps import gaps
 from bindbench.instabind.metrics import by, metrics
@@ -190,3 +191,23 @@ def test_the_null_on_the_published_groups():
     chance = adjacent_chance(rows.group_size, rows.target)
     means = {level: chance[rows.level == level].mean() for level in ("L1", "L3")}
     assert means == pytest.approx({"L1": 0.60, "L3": 0.66}, abs=0.01)
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_a_setting_asks_what_the_authors_asked(setting):
+    ours = [one.question_id for one in asked_in(reference().values(), setting)]
+    assert len(ours) == (4261 if setting in LOCALIZED else 9580)
+    for model in MODELS:
+        path = FOLDER / "outputs" / model / f"{setting}.jsonl"
+        assert [key for key, _ in read_outputs(path, reference()).answers] == ours
+
+
+def test_every_target_can_be_shown_in_every_view():
+    pictures = pictures_of(read_annotations(FOLDER / "annotations.json").annotations)
+    for question in asked_in(reference().values(), "full_image"):
+        if question.level != "L1":
+            continue
+        picture = pictures[question.image_id]
+        left, top, right, bottom = box_of(target_of(picture, question))
+        assert right > 0 and bottom > 0
+        assert left < picture.width and top < picture.height
