@@ -5,7 +5,7 @@ Each training's checkpoint is a model like any other: it is scored by the code o
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, get_args
@@ -27,11 +27,9 @@ from bindbench.storage.store import Artifact
 from bindbench.suite import RoleSettings, Suite, parse
 from bindbench.tasks import TRACKS
 from bindbench.training.finetuning.gains import Gain, gain, stacked
-from bindbench.training.finetuning.loop import MODEL, Training, train
-from bindbench.training.finetuning.preparing import Split, fingerprint, prepare, scenes_of, split
+from bindbench.training.finetuning.parts import Split, scenes_of, split
 from bindbench.training.finetuning.recipe import Negatives, Recipe
 from bindbench.training.finetuning.splits import part_of
-from bindbench.training.steps import Report
 
 NAME = "finetuned"
 CODE_VERSION = "1"
@@ -68,7 +66,9 @@ class Trained:
         return [r["model"] for r in self.records if r["negatives"] == kind]
 
 
-def train_all(context: Context, recipe: Recipe, folder: Path, report: Report) -> Trained:
+def train_all(
+    context: Context, recipe: Recipe, folder: Path, report: Callable[[str], None]
+) -> Trained:
     """Train with each kind of negatives and each seed; finished trainings stay as they are.
 
     Args:
@@ -80,6 +80,9 @@ def train_all(context: Context, recipe: Recipe, folder: Path, report: Report) ->
     Raises:
         UserError: the model, the data or the folder is not fit for it; see what it calls.
     """
+    from bindbench.training.finetuning.loop import MODEL, Training, train
+    from bindbench.training.finetuning.preparing import fingerprint, prepare
+
     folder = folder.resolve()
     if "@" in str(folder) or len(str(folder).split()) > 1:
         raise UserError(
@@ -116,7 +119,8 @@ def measure(context: Context, trained: Trained, keys: Sequence[str]) -> dict[str
         keys: the benchmarks to score, which are built.
     """
     recipe = trained.recipe
-    base = RoleSettings(model=recipe.model, options=recipe.options, batch_size=BATCH_SIZE)
+    # The suite's own settings where it lists the model: then its scores are there already.
+    base = one_model.settings_of(context.suite, recipe.model, one_model.Changes(recipe.options))
     options = options_of(recipe)
     tuned = {
         record["model"]: RoleSettings(model=record["model"], options=options, batch_size=BATCH_SIZE)

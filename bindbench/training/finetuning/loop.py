@@ -14,13 +14,13 @@ from torch import Tensor
 from bindbench.errors import UserError
 from bindbench.training.finetuning.batches import Dealer, Inputs, TokenMemory
 from bindbench.training.finetuning.checking import Checked, Validation, check
+from bindbench.training.finetuning.parts import SCENES
 from bindbench.training.finetuning.recipe import BETAS, Negatives, Recipe
 from bindbench.training.finetuning.samples import Sample
 from bindbench.training.finetuning.towers import Towers
 from bindbench.training.steps import Pace, Report
 
 MODEL, RECORD = "model", "training.json"  # of a training's folder
-SCENES = "finetuning_scenes.json"  # of a checkpoint: what it was trained on
 _STATE, _BEST = "state.pt", "best.safetensors"
 
 

@@ -19,7 +19,8 @@ from bindbench.releases.record import joined, read_record
 from bindbench.suite import RoleSettings
 from bindbench.training.finetuning.batches import Dealer, TokenMemory
 from bindbench.training.finetuning.loop import Training, rate_at, train
-from bindbench.training.finetuning.preparing import prepare, split
+from bindbench.training.finetuning.parts import split
+from bindbench.training.finetuning.preparing import prepare
 from bindbench.training.finetuning.recipe import Recipe
 from bindbench.training.finetuning.towers import load_towers
 

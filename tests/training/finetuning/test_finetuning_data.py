@@ -9,7 +9,7 @@ from finetuning_samples import fill
 from bindbench.candidates import ERROR_FAMILIES
 from bindbench.concepts import Concept
 from bindbench.errors import UserError
-from bindbench.training.finetuning.preparing import split
+from bindbench.training.finetuning.parts import split
 from bindbench.training.finetuning.recipe import Recipe
 from bindbench.training.finetuning.samples import draw, read_samples
 from bindbench.training.finetuning.splits import check_apart, part_of
