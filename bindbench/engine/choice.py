@@ -32,6 +32,12 @@ def open_engine(workers: int, name: str | None = None) -> Engine:
         raise UserError(
             f"BINDBENCH_ENGINE (or --engine) is {name!r}: give local, ray or ray:HOST:PORT."
         )
+    if "://" in address:
+        raise UserError(
+            f"BINDBENCH_ENGINE (or --engine) is {name!r}, but runs are no clients of a cluster: "
+            "make this machine a node of it by 'ray start --address=HOST:PORT', and give "
+            "ray:HOST:PORT."
+        )
     gpus = gpus_of(os.environ.get("BINDBENCH_GPUS", ""))
     try:
         from bindbench.engine.ray_engine import RayEngine

@@ -114,6 +114,7 @@ class Cluster:
                 include_dashboard=False,
                 object_store_memory=OBJECT_STORE_BYTES,
                 _node_ip_address=LOOPBACK,
+                _system_config={"worker_niceness": 0},  # no less than other processes here
                 **quiet,
             )
         else:
@@ -130,8 +131,9 @@ class RayEngine:
 
     Args:
         workers: actors that need no GPU, one for each core that they take.
-        address: of a running cluster, as Ray writes it (``host:6379``, ``auto``,
-            ``ray://host:10001``). None: a cluster of this machine, which ends with this process.
+        address: of a running cluster of which this machine is a node, as Ray writes it
+            (``host:6379``, ``auto``). None: a cluster of this machine, which ends with this
+            process.
         gpus: GPUs of an actor by role, where it is not the number that the model's options name.
             A fraction lets several actors share one.
     """
@@ -246,7 +248,7 @@ def _stay_on_this_machine() -> None:
 
 def _reach(address: str) -> None:
     """Try a cluster's port, since Ray itself waits for minutes where nothing answers."""
-    host, _, port = address.removeprefix("ray://").rpartition(":")
+    host, _, port = address.rpartition(":")
     if not host or not port.isdecimal():
         return  # "auto": Ray looks for it
     try:

@@ -39,16 +39,14 @@ class MeasureShift:
     def __call__(self, task: ShardInputs) -> pa.Table:
         """Return one row for each track (or the paired set) and measure (Auto-Comp, Table 16)."""
         lexicon, family = suite_lexicon(self.suite), get_benchmark(self.key).task
-        columns = ["track", "objects", "labels", "accepted"]
-        rows = task.artifacts[validated.NAME].read(columns).to_pylist()
-        words = ["objects", "labels"]
-        sets = {t: [r for r in rows if r["accepted"] and r["track"] == t] for t in TRACKS}
-        sets["paired"] = task.artifacts[paired_set.NAME].read(words).to_pylist()
-        sampled = _mentions(task.artifacts[concept_set.NAME].read(words).to_pylist())
+        checked = task.artifacts[validated.NAME]
+        sets = {track: _mentions(checked, track) for track in TRACKS}
+        sets["paired"] = _mentions(task.artifacts[paired_set.NAME])
+        sampled = _mentions(task.artifacts[concept_set.NAME])
         out: list[dict[str, Any]] = []
         for track, kept in sets.items():
             found = filter_shift(
-                _mentions(kept),
+                kept,
                 sampled,
                 lexicon.nouns(family).names,
                 lexicon.labels(family).names,
@@ -59,8 +57,18 @@ class MeasureShift:
         return table(out, SCHEMA)
 
 
-def _mentions(rows: list[dict[str, Any]]) -> Mentions:
-    return Mentions([row["objects"] for row in rows], [row["labels"] for row in rows])
+def _mentions(artifact: Artifact, track: str | None = None) -> Mentions:
+    """Return the words of all rows, or of those that were accepted in a track."""
+    known: dict[str, str] = {}  # each word is held once, however often it is mentioned
+    found: dict[str, list[list[str]]] = {"objects": [], "labels": []}
+    for i in range(len(artifact.shards)):
+        columns = [*found, *(("track", "accepted") if track else ())]
+        for row in artifact.read_shard(i, columns).to_pylist():
+            if track and not (row["accepted"] and row["track"] == track):
+                continue
+            for name, rows in found.items():
+                rows.append([known.setdefault(word, word) for word in row[name]])
+    return Mentions(found["objects"], found["labels"])
 
 
 def _rows(key: str, track: str, kind: str, shift: Shift) -> list[dict[str, Any]]:

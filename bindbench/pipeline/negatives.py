@@ -155,12 +155,13 @@ def build(context: Context, key: str) -> Artifact:
 
 def summarize(artifact: Artifact) -> dict[str, Any]:
     """Count items, and candidates by their semantics."""
-    tables = artifact.read(["track", "semantics"]).to_pylist()
     counts = np.zeros(3, dtype=np.int64)
-    for row in tables:
-        counts += np.bincount(np.frombuffer(row["semantics"], np.int8)[1:], minlength=3)
-    tracks = [row["track"] for row in tables]
+    items = {"minimal": 0, "contextual": 0}
+    for i in range(len(artifact.shards)):
+        for row in artifact.read_shard(i, ["track", "semantics"]).to_pylist():
+            counts += np.bincount(np.frombuffer(row["semantics"], np.int8)[1:], minlength=3)
+            items[row["track"]] += 1
     return {
-        "items": {track: tracks.count(track) for track in ("minimal", "contextual")},
+        "items": items,
         "candidates": dict(zip(("true", "false", "undecided"), counts.tolist(), strict=True)),
     }

@@ -161,8 +161,7 @@ def test_the_engine_of_the_manifest_is_one():
     name = config["data"]["BINDBENCH_ENGINE"]
     assert type(open_engine(1, name)).__name__ == "RayEngine"
     (cluster,) = documents(DEPLOY / "kubernetes" / "ray.yaml")
-    # As KubeRay names the service; 10001 is the port of clients that are no node of the cluster.
-    assert name == f"ray:ray://{cluster['metadata']['name']}-head-svc:10001"
+    assert name == f"ray:{cluster['metadata']['name']}-head-svc:6379"  # as KubeRay names it
 
 
 def test_no_secret_stands_in_a_file():

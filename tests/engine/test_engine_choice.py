@@ -35,6 +35,11 @@ def test_a_wrong_name_is_told(name):
         open_engine(1, name)
 
 
+def test_a_client_address_is_refused():
+    with pytest.raises(UserError, match="is 'ray:ray://host:10001', but runs are no clients"):
+        open_engine(1, "ray:ray://host:10001")
+
+
 def test_without_ray_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)  # as if it were not installed
     for name in ("bindbench.engine.ray_engine", "bindbench.engine.ray_crew"):
