@@ -87,7 +87,14 @@ def leaderboard_grid(rows: Rows, track: str = "minimal", subset: str = "all") ->
             )
     return Grid(
         _title(track, subset),
-        ("Benchmark", "Wrong captions", "Mode", "Chance", "Ceiling", *scores.models),
+        (
+            "Benchmark",
+            "Wrong captions",
+            "Mode",
+            "Chance",
+            "Ceiling",
+            *map(scores.label, scores.models),
+        ),
         tuple(lines),
         names=3,
         note=_NOTE,
@@ -119,7 +126,7 @@ def leaderboard_lines(rows: Rows, track: str = "minimal", subset: str = "all") -
         for model in scores.models:
             cells = [getattr(found[model, family], mode) for family, mode in modes]
             items = next((str(row["n_items"]) for row in cells if row is not None), MISSING)
-            lines.append((key, model, *map(_accuracy, cells), items))
+            lines.append((key, scores.label(model), *map(_accuracy, cells), items))
     headers = [f"{name} {mode}" for name in ("Swap", "Confusion") for mode in SEMANTICS]
     return Grid(
         _title(track, subset),

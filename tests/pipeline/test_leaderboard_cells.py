@@ -4,6 +4,8 @@ import pytest
 from small_store import KEY, UNBUILT, small_store
 
 from bindbench.pipeline import leaderboard, model_scores, spine
+from bindbench.reporting.numbers import MISSING
+from bindbench.reporting.tables import leaderboard_grid, leaderboard_lines
 from bindbench.suite import RoleSettings
 
 
@@ -84,3 +86,12 @@ def test_a_retired_models_scores_of_other_candidates_are_gone(store):
     assert not leaderboard._fits(scores, context.store.current("negatives", KEY))
     _, rows = board(context)
     assert rows == []
+
+
+def test_the_tables_say_what_is_missing_and_what_is_retired(store):
+    spine.score_model(with_models(store, ["check:random"]), KEY, "check-random")
+    _, rows = board(with_models(store, ["check:oracle"], retired=["check:random"]))
+    lines = {line[1]: line[2:] for line in leaderboard_lines(rows).rows}
+    assert set(lines) >= {"check:oracle", "check:random (retired)"}
+    assert lines["check:oracle"] == (MISSING,) * 4 + ("0",)
+    assert {"check:oracle", "check:random (retired)"} <= set(leaderboard_grid(rows).headers)
