@@ -20,7 +20,7 @@ from bindbench.storage.store import Artifact, Store
 PROJECT = Path(__file__).parent.parent.parent
 PROGRAM = str(Path(sys.executable).parent / "bindbench")
 LOCATION, REPOSITORY = "bindbench", "__repository__"
-PATIENCE = 900.0  # seconds for one thing to happen
+PATIENCE = 300.0  # seconds for one thing to happen
 QUIET_TICKS = 2
 
 RUNS = "{ runsOrError(limit: 500) { ... on Runs { results { runId status jobName %s } } } }"
