@@ -3,6 +3,7 @@
 ``python chaos_driver.py ROOT LOG WORKERS ENGINE SEED GATE``
 """
 
+import importlib
 import logging
 import os
 import random
@@ -93,6 +94,8 @@ if __name__ == "__main__":
     logging.basicConfig(level=logging.WARNING, format="%(message)s")
     opened = open_engine(int(workers), name)
     try:
-        chain(root, opened, Make(Path(log), Path(gate) if gate else None), int(seed))
+        # By its name: other processes find nothing in this one's __main__.
+        this = importlib.import_module("chaos_driver")
+        this.chain(root, opened, this.Make(Path(log), Path(gate) if gate else None), int(seed))
     finally:
         opened.close()
