@@ -64,6 +64,11 @@ def killed_the_first_time(path):
     return path.name
 
 
-def visible_gpus(task):
-    time.sleep(0.2)
+def visible_gpus(meeting):
+    """Return the GPUs that this process sees, when as many processes have come as are awaited."""
+    folder, awaited = meeting
+    (folder / str(os.getpid())).touch()
+    end = time.monotonic() + 120
+    while len(list(folder.iterdir())) < awaited and time.monotonic() < end:
+        time.sleep(0.05)
     return os.getpid(), os.environ.get("CUDA_VISIBLE_DEVICES")
