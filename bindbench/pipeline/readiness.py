@@ -60,6 +60,8 @@ def settings_of(suite: Suite) -> Iterator[tuple[Role, RoleSettings]]:
     yield from models_of(suite.profile)
     for scorer in suite.profile.scorers:
         yield "scorer", scorer
+    for answerer in suite.instabind.models if suite.instabind else ():
+        yield "answerer", answerer
 
 
 def model_state(

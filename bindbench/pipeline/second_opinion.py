@@ -1,6 +1,6 @@
 """The asset ``second_opinion``: another judge on the images that the suite's judge was asked about.
 
-It is built only where the profile names a ``second_judge``, and nothing depends on it: whether an
+It is built only where the profile names a ``second_judge``. Only the report reads it: whether an
 image is accepted is for the first judge alone (Auto-Comp, A.11).
 """
 
