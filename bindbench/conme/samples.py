@@ -7,7 +7,7 @@ from typing import Literal
 
 from bindbench.concepts import content_id
 
-Round = Literal[1, 2]
+Round = Literal[0, 1, 2]  # 0: items of the benchmark that the images come from
 ORDERS = 2  # of the two options
 
 

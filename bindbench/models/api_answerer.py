@@ -1,6 +1,6 @@
 """A model behind an OpenAI-compatible server that answers in words, or chooses among options."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bindbench.errors import Unfinished
@@ -8,9 +8,10 @@ from bindbench.models.answer_options import ApiAnsweringOptions
 from bindbench.models.api_answers import Answer
 from bindbench.models.api_asker import Ask, Asker, Picture, ask_key, dump, kept, picture_messages
 from bindbench.models.api_judge import ApiJudge
-from bindbench.models.api_modes import words_of
+from bindbench.models.api_modes import TOP_TOKENS, first_tokens, words_of
 from bindbench.models.api_options import ApiJudgeOptions
 from bindbench.models.base import Question, Reply, ReplyRequest
+from bindbench.scoring.choice import first_token_sums
 
 
 class ApiAnswerer:
@@ -35,8 +36,9 @@ class ApiAnswerer:
             UserError: the server refuses every request.
         """
         missing: dict[str, str] = {}
-        found = self._write([r for r in requests if not r.options], missing)
-        found |= self._choose([r for r in requests if r.options], missing)
+        written = [r for r in requests if r.bare or not r.options]
+        found = self._write(written, missing)
+        found |= self._choose([r for r in requests if r.options and not r.bare], missing)
         if missing:
             raise Unfinished(self._asker.name, missing, len(requests), self._asker.hopeless)
         return [found[id(request)] for request in requests]
@@ -55,14 +57,19 @@ class ApiAnswerer:
     def _ask(self, request: ReplyRequest) -> Ask:
         picture = Picture(request.image)
         return Ask(
-            ask_key(self._body(request, picture.digest)),
+            ask_key(self._body(request, picture.digest), *_attempts(request)),
             lambda: self._body(request, picture.url),
             _read,
         )
 
     def _body(self, request: ReplyRequest, picture: str) -> dict[str, Any]:
         messages = picture_messages(request.prompt, picture, self._options.detail)
-        return self._asker.body(messages, request.max_tokens, self._options.temperature)
+        fields: dict[str, Any] = {}
+        if request.bare:
+            fields = {"logprobs": True, "top_logprobs": TOP_TOKENS}
+        if request.schema is not None and self._options.structured:
+            fields["response_format"] = _response_format(self._options.structured, request.schema)
+        return self._asker.body(messages, request.max_tokens, self._options.temperature, **fields)
 
     def _choose(
         self, requests: Sequence[ReplyRequest], missing: dict[str, str]
@@ -83,12 +90,29 @@ class ApiAnswerer:
         }
 
 
+def _attempts(request: ReplyRequest) -> tuple[int, ...]:
+    """Return what makes another attempt another request; the first has the key of its body."""
+    return (request.attempt,) if request.attempt else ()
+
+
+def _response_format(kind: str, schema: Mapping[str, Any]) -> dict[str, Any]:
+    if kind == "json_object":
+        return {"type": kind}
+    return {"type": kind, "json_schema": {"name": "reply", "strict": True, "schema": schema}}
+
+
 def _read(response: dict[str, Any]) -> Answer:
-    return {"text": words_of(response)}
+    answer: Answer = {"text": words_of(response)}
+    top = first_tokens(response["choices"][0].get("logprobs"))
+    return answer | ({"top": top} if top else {})
 
 
 def _reply(request: ReplyRequest, answer: Answer) -> Reply:
     raw = {"item": request.key, "unreadable": 0, "answers": [kept(answer)]}
-    refused = answer.get("refused") or answer["finish"] == "content_filter"
+    refused = bool(answer.get("refused")) or answer["finish"] == "content_filter"
     text = "" if refused else answer["text"].strip()
-    return Reply(text, answer["finish"] != "length", raw=dump(raw))
+    top = answer.get("top", []) if request.bare else []
+    sums = first_token_sums(top, request.options)
+    tokens = (1,) * len(request.options) if sums else None
+    finished = answer["finish"] != "length"
+    return Reply(text, finished, sums=sums, tokens=tokens, raw=dump(raw), refused=refused)

@@ -5,7 +5,7 @@ shape (height, width, 3), dtype uint8; boxes as (left, top, right, bottom) in pi
 Every method gets one batch, and batches never cross a shard.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
@@ -211,6 +211,10 @@ class ReplyRequest:
     max_tokens: int = 32  # of a text
     key: str = ""  # names the question in messages
     truth: AskedGroup | None = field(default=None, repr=False)
+    schema: Mapping[str, Any] | None = None  # of a text in JSON, for servers that can keep to one
+    attempt: int = 0  # tells apart requests that are equal, where a reply could not be used
+    # The prompt is put as it is, and the options are scored as what follows; else they are offered.
+    bare: bool = False
 
 
 @dataclass(frozen=True)
@@ -220,8 +224,13 @@ class Reply:
     text: str
     finished: bool = True  # False: cut off at the most tokens
     scores: tuple[float, ...] | None = None  # shares of the options
+    # Log-likelihoods of bare options in nats, and how many tokens each sums over. None: a server
+    # that names the likeliest tokens alone did not name any that begins an option.
+    sums: tuple[float, ...] | None = None
+    tokens: tuple[int, ...] | None = None
     unknown: tuple[str, ...] = ()  # words of the prompt that the model has no token for
     raw: str | None = None  # JSON: what an API model's answer took
+    refused: bool = False  # by a server's filter of content
 
 
 class Answerer(Protocol):

@@ -62,10 +62,19 @@ class HfAnswerer:
         return [found[i] for i in range(len(requests))]
 
     def _choose(self, request: ReplyRequest) -> Reply:
+        if request.bare:
+            return self._bare(request)
         asked = Question(request.prompt, request.options, subject=0)
         ((answer,),) = self._judge.answer([request.image], [()], [[asked]])
         unknown = self._unknown(self._judge.prompt(asked))
         return Reply(answer.option, scores=answer.scores, unknown=unknown)
+
+    def _bare(self, request: ReplyRequest) -> Reply:
+        found = self._judge.likelihoods(request.image, request.prompt, request.options)
+        sums, tokens = (tuple(values.tolist()) for values in found)
+        best = request.options[int(found[0].argmax())]
+        unknown = self._unknown(request.prompt)
+        return Reply(best, sums=sums, tokens=tokens, unknown=unknown)
 
     def _write(self, requests: Sequence[ReplyRequest]) -> list[Reply]:
         """Write the replies, together where the processor's tensors can stand in one batch."""

@@ -58,16 +58,30 @@ class HfJudge:
         ]
 
     def _answer(self, image: Image, question: Question) -> Answer:
-        reader = self._reader(self.prompt(question))
-        answers = reader.captions(question.options)
-        prefix = self._likelihood.model.read_prefix(reader.with_image(image, answers))
-        method = self._likelihood.method(prefix, answers.captions)
-        self._test.check(method, image)
-        sums = self._likelihood.sums(prefix, answers.captions, method)
+        sums, _ = self.likelihoods(image, self.prompt(question), question.options)
         shares = np.exp(sums - sums.max())
         shares /= shares.sum()
         best = int(np.argmax(shares))
         return Answer(question.options[best], tuple(float(share) for share in shares))
+
+    def likelihoods(
+        self, image: Image, prompt: str, options: Sequence[str]
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return each option's log-likelihood after a prompt, and how many tokens it sums over.
+
+        Returns:
+            float64 (options,) in nats, and int64 (options,).
+
+        Raises:
+            UserError: the self-test failed.
+        """
+        reader = self._reader(prompt)
+        answers = reader.captions(options)
+        prefix = self._likelihood.model.read_prefix(reader.with_image(image, answers))
+        method = self._likelihood.method(prefix, answers.captions)
+        self._test.check(method, image)
+        sums = self._likelihood.sums(prefix, answers.captions, method)
+        return sums, np.array([len(tokens) for tokens in answers.captions])
 
     def prompt(self, question: Question) -> str:
         """Return what the model is asked."""

@@ -209,6 +209,25 @@ def letter_shares(top: Sequence[tuple[str, float]], count: int) -> np.ndarray | 
     return shares / shares.sum()
 
 
+def first_token_sums(
+    top: Sequence[tuple[str, float]], options: Sequence[str]
+) -> tuple[float, ...] | None:
+    """Return the log-probability of each one-token option from the likeliest first tokens.
+
+    Spellings ("Yes", " yes"; "A", "(A") are added up; of a capital letter, its own case alone, as
+    "a" begins many a sentence. An option that is not listed is at most as likely as the least
+    likely token listed, which stands in for it. None if no option is listed.
+    """
+    found = [
+        [p for token, p in top if option in (token.strip(_AROUND), _word(token))]
+        for option in options
+    ]
+    if not any(found):
+        return None
+    least = min(p for _, p in top)
+    return tuple(_log_sum(own) if own else least for own in found)
+
+
 def _word(token: str) -> str:
     return token.strip(" \t\n\r▁Ġ.\"'*").lower()
 

@@ -6,6 +6,9 @@ import pytest
 import torch
 from hf_reference import PlainUse
 
+from bindbench.conme import prompts
+from bindbench.conme.modes import LETTERS, YES_NO, Case, vote
+from bindbench.conme.samples import Sample
 from bindbench.errors import UserError
 from bindbench.models import registry
 from bindbench.models.base import Answerer, Question, ReplyRequest
@@ -83,6 +86,50 @@ def test_a_choice_is_among_the_options_and_as_a_judge_makes_it(checkpoint):
             [request.image], [()], [[Question(request.prompt, request.options, 0)]]
         )
         assert (reply.text, reply.scores) == (answer.option, answer.scores)
+
+
+@pytest.mark.parametrize("family", ["fast_vlm", "llava"])
+def test_bare_options_score_as_one_plain_pass_for_each(family, checkpoint):
+    answerer = load(f"hf:{checkpoint(family)}")
+    options = ("the red cup", "the blue cup on the table", "lamp")
+    for request in requests(options=options, bare=True)[:2]:
+        plain = PlainUse(checkpoint(family), request.prompt)
+        counts = plain.count(request.image, list(options))
+        wanted = [plain.score(request.image, o, n) for o, n in zip(options, counts, strict=True)]
+        (reply,) = answerer.reply([request])
+        assert reply.sums == pytest.approx(wanted, abs=1e-4)
+        assert reply.tokens == tuple(counts)
+        assert reply.text == options[int(np.argmax(wanted))]
+
+
+def test_letter_and_text_of_a_choice_are_those_of_one_plain_pass_for_each_option(checkpoint):
+    folder = checkpoint("fast_vlm")
+    sample = Sample("i", 1, "is the lamp on the table", "the red cup", "blue")
+    case = Case([sample], {"i": IMAGES[0]}, MOST)
+    answerer = load(f"hf:{folder}")
+
+    def plain(prompt: str, options) -> np.ndarray:
+        use = PlainUse(folder, prompt)
+        counts = use.count(IMAGES[0], list(options))
+        sums = [use.score(IMAGES[0], o, n) for o, n in zip(options, counts, strict=True)]
+        return np.array([sums, np.array(sums) / counts])
+
+    (letter,) = vote("letter", answerer.reply, case)["letter"]
+    for order in (0, 1):
+        sums, _ = plain(prompts.choice(sample.question, sample.options(order)), LETTERS)
+        assert letter.scores[order] == pytest.approx(sums, abs=1e-4)
+        assert letter.places[order] == int(sums.argmax())
+    found = vote("text", answerer.reply, case)
+    for order in (0, 1):
+        sums, means = plain(sample.question, sample.options(order))
+        assert found["text"][0].scores[order] == pytest.approx(sums, abs=1e-4)
+        assert found["text_mean"][0].scores[order] == pytest.approx(means, abs=1e-4)
+    (vqa,) = vote("vqa", answerer.reply, case)["vqa"]
+    odds = [
+        float(np.subtract(*plain(prompts.vqa_score(sample.question, o), YES_NO)[0]))
+        for o in sample.options(0)
+    ]
+    assert vqa.scores[0] == pytest.approx(odds, abs=2e-4)
 
 
 def test_padding_stands_on_the_left_and_is_masked():
