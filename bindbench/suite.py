@@ -8,29 +8,17 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, Field, ValidationError, field_validator
 
+from bindbench.conme.settings import ConmeSettings
 from bindbench.errors import UserError, unknown_name
 from bindbench.instabind.limits import Limits
+from bindbench.strict import RoleSettings, Strict
 from bindbench.tasks import BENCHMARKS, Benchmark, get_benchmark
 from bindbench.yaml_files import parse_yaml
 
 PROFILES = Path(__file__).parent / "profiles"
 Share = Annotated[float, Field(ge=0, le=1)]
-
-
-class Strict(BaseModel):
-    """A frozen model that refuses fields it does not know."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class RoleSettings(Strict):
-    """The model of one role."""
-
-    model: Annotated[str, Field(description="family:name@revision")]
-    options: dict[str, Any] = Field(default_factory=dict, description="parameters of the family")
-    batch_size: Annotated[int, Field(ge=1)] = 16
 
 
 class WriterSettings(RoleSettings):
@@ -167,6 +155,7 @@ class SuiteFile(Strict):
     replicates: bool = False
     models: str | None = Field(None, description="YAML file of models that are evaluated as well")
     instabind: InstabindSettings | None = None
+    conme: ConmeSettings | None = None
     finetuning: Annotated[
         dict[str, Any] | None, Field(description="a bindbench.training.finetuning recipe")
     ] = None
@@ -186,6 +175,7 @@ class Suite(Strict):
     # A path of this machine: what it holds reaches the profile, see bindbench.releases.
     models: str | None = Field(None, exclude=True)
     instabind: InstabindSettings | None = None
+    conme: ConmeSettings | None = None
     finetuning: dict[str, Any] | None = None
 
     @property
@@ -216,11 +206,12 @@ def suite_fields(path: Path) -> dict[str, Any]:
     for name in ("profile", "models"):
         if isinstance(fields.get(name), str):
             fields[name] = _absolute(fields[name], base)
-    section = fields.get("instabind")
-    if isinstance(section, dict) and isinstance(sets := section.get("sets"), dict):
-        for one in sets.values():
-            for name in {"annotations", "images"} & set(one if isinstance(one, dict) else ()):
-                one[name] = str(base / str(one[name]))
+    for part in ("instabind", "conme"):
+        section = fields.get(part)
+        if isinstance(section, dict) and isinstance(sets := section.get("sets"), dict):
+            for one in sets.values():
+                for name in {"annotations", "images"} & set(one if isinstance(one, dict) else ()):
+                    one[name] = str(base / str(one[name]))
     over = fields.get("overrides")
     if isinstance(over, dict) and isinstance(sources := over.get("vocabularies"), dict):
         over["vocabularies"] = {
@@ -257,6 +248,7 @@ def resolve_suite(fields: dict[str, Any], where: str) -> Suite:
         profile=profile,
         models=file.models,
         instabind=file.instabind,
+        conme=file.conme,
         finetuning=file.finetuning,
     )
 

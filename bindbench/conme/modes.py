@@ -10,14 +10,14 @@ The first two depend on the order of the options, the others show one option at 
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 
 from bindbench.analysis.accuracy import tolerance
 from bindbench.conme import prompts
-from bindbench.conme.asking import AskAll, both_orders, choose
+from bindbench.conme.asking import AskAll, Wording, both_orders, choice_request, choose
 from bindbench.conme.choices import Ballots
 from bindbench.conme.samples import ORDERS, Sample
 from bindbench.conme.settings import MODES, Mode
@@ -65,12 +65,14 @@ class Case:
         images: by image id.
         most: tokens of a written reply.
         dtype: of the model's arithmetic, which decides what a tie is.
+        wording: of lettered options.
     """
 
     samples: Sequence[Sample]
     images: Mapping[str, Image]
     most: int
     dtype: str = "float32"
+    wording: Wording = "plain"
 
 
 def modes_of(model: str, options: AnsweringOptions) -> tuple[Mode, ...]:
@@ -106,7 +108,7 @@ def ballots(samples: Sequence[Sample], votes: Sequence[Vote]) -> Ballots:
 
 
 def _generate(ask: AskAll, case: Case) -> Votes:
-    chosen = choose(ask, case.samples, case.images, case.most)
+    chosen = choose(ask, case.samples, case.images, case.wording, case.most)
     return {
         "generate": [
             Vote(
@@ -120,18 +122,11 @@ def _generate(ask: AskAll, case: Case) -> Votes:
 
 
 def _letter(ask: AskAll, case: Case) -> Votes:
-    asked = [
-        ReplyRequest(
-            case.images[put.sample.image_id],
-            prompts.choice(put.sample.question, put.sample.options(put.order)),
-            LETTERS,
-            case.most,
-            key=put.key,
-            bare=True,
-        )
+    written = (
+        choice_request(put, case.images[put.sample.image_id], case.wording, case.most)
         for put in both_orders(case.samples)
-    ]
-    replies = ask(asked)
+    )
+    replies = ask([replace(request, options=LETTERS, bare=True) for request in written])
     pairs = [replies[i : i + ORDERS] for i in range(0, len(replies), ORDERS)]
     return {"letter": [_of_letters(pair, case.dtype) for pair in pairs]}
 

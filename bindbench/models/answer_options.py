@@ -49,6 +49,10 @@ class ApiAnsweringOptions(AnsweringOptions, ServerOptions):
         float | None, Field(ge=0, le=2, description="null: leave it to the server")
     ] = 0.0
     detail: Detail = ""
+    structured: Annotated[
+        Literal["", "json_schema", "json_object"],
+        Field(description='how the server keeps to a schema where JSON is asked for; "": not'),
+    ] = ""
     asks: Annotated[
         int, Field(ge=1, le=10, description="times to put a choice until its answer is readable")
     ] = 2

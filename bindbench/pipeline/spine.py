@@ -8,6 +8,15 @@ from bindbench.engine.base import Demand
 from bindbench.pipeline import (
     captions,
     concept_set,
+    conme_calibration,
+    conme_first_round,
+    conme_harder_questions,
+    conme_images,
+    conme_open_answers,
+    conme_questions,
+    conme_second_round,
+    conme_strong_descriptions,
+    conme_target_descriptions,
     filter_shift,
     images,
     instabind_annotations,
@@ -86,6 +95,28 @@ def answer_instabind(context: Context, place: str, slug: str) -> list[Artifact]:
 def summarize_instabind(context: Context) -> list[Artifact]:
     """Build InstaBind's results and its report."""
     return [instabind_results.build(context), instabind_report.build(context)]
+
+
+CONME_STAGES = (
+    conme_strong_descriptions,
+    conme_target_descriptions,
+    conme_questions,
+    conme_first_round,
+    conme_open_answers,
+    conme_harder_questions,
+    conme_second_round,
+    conme_calibration,
+)
+
+
+def show_conme(context: Context, name: str) -> list[Artifact]:
+    """Build the images of a set of ConMe."""
+    return [conme_images.build(context, name)]
+
+
+def converse(context: Context, where: str) -> list[Artifact]:
+    """Build the seven stages of ConMe for a set and a panel."""
+    return [stage.build(context, where) for stage in CONME_STAGES]
 
 
 class Outdated(Exception):
