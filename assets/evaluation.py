@@ -9,7 +9,7 @@ from dagster import (
     asset,
 )
 
-from assets import agreement  # as a module: its asset is not of every code location
+from assets import agreement, instabind  # as modules: not every suite has their assets
 from assets.automation import when_changed, when_new_or_changed
 from assets.concepts import concept_set
 from assets.images import images, negatives, paired_set, validated
@@ -30,6 +30,7 @@ _opinions = (
     if current_suite().profile.second_judge
     else []
 )
+_sisters = [AssetDep(instabind.instabind_report)] if current_suite().instabind else []
 
 
 @asset(
@@ -99,6 +100,7 @@ def leaderboard(bench: BenchResource) -> MaterializeResult:
         AssetDep(filter_shift, partition_mapping=AllPartitionMapping()),
         AssetDep(validated, partition_mapping=AllPartitionMapping()),
         *_opinions,
+        *_sisters,
     ],
     automation_condition=when_changed,
 )

@@ -22,6 +22,12 @@ from bindbench.suite import Suite
 NAME = "instabind_report"
 CODE_VERSION = "1"
 SCHEMA = pa.schema([("page", pa.string()), ("html", pa.large_string())])
+FOLDER = "instabind"  # below that of the suite's report
+
+
+def first_page(name: str) -> str:
+    """Return the file of a set's first page."""
+    return f"instabind-{name}.html"
 
 
 @dataclass(frozen=True)
@@ -51,7 +57,7 @@ class RenderPages:
                 questions,
                 self._outputs(name, task),
                 _Pictures(pictures),
-                f"instabind-{name}",
+                first_page(name).removesuffix(".html"),
             )
         return table([{"page": name, "html": html} for name, html in pages.items()], SCHEMA)
 
@@ -96,7 +102,7 @@ def build(context: Context) -> Artifact:
 
 def export(context: Context, artifact: Artifact) -> str:
     """Write the pages beside the artifacts and return the path of the first one."""
-    folder = context.store.path / "html" / "instabind"
+    folder = context.store.path / "html" / FOLDER
     rows = artifact.read().to_pylist()
     for old in files(folder):
         if old.endswith(".html") and old not in {row["page"] for row in rows}:

@@ -11,6 +11,7 @@ from bindbench.pipeline import (
     concept_set,
     filter_shift,
     images,
+    instabind_report,
     leaderboard,
     model_scores,
     negatives,
@@ -54,7 +55,8 @@ def build(context: Context) -> Artifact:
 def inputs(context: Context) -> Mapping[str, Artifact]:
     """Return the leaderboard, and what is known of each complete benchmark.
 
-    Its artifacts, its fresh scores, and the second judge's fresh verdicts if there are any.
+    Its artifacts, its fresh scores, and the second judge's fresh verdicts if there are any; and the
+    pages of the sister benchmarks, which it links.
     """
     from bindbench.pipeline.report_judges import opinion
 
@@ -70,6 +72,9 @@ def inputs(context: Context) -> Mapping[str, Artifact]:
             found |= {f"{second_opinion.NAME}/{key}": second} if second else {}
             cells = f"{model_scores.NAME}/{model_scores.partition(key, '')}"
             found |= {name: part for name, part in scored.items() if name.startswith(cells)}
+    pages = context.store.current(instabind_report.NAME, UNPARTITIONED)
+    if context.suite.instabind and pages:
+        found[instabind_report.NAME] = pages
     return found
 
 

@@ -10,7 +10,14 @@ from bindbench.analysis.calibration import FAULT_FREE, Calibration, calibrate, i
 from bindbench.analysis.order import ImageAxis, along_axis, order_correlation
 from bindbench.candidates import candidate_families, candidate_texts
 from bindbench.captions.minimal import write_minimal
-from bindbench.pipeline import filter_shift, images, leaderboard, negatives, validated
+from bindbench.pipeline import (
+    filter_shift,
+    images,
+    instabind_report,
+    leaderboard,
+    negatives,
+    validated,
+)
 from bindbench.pipeline.base import suite_lexicon
 from bindbench.pipeline.report_blind import audit_rows
 from bindbench.pipeline.report_judges import agreement_rows, disagreements, judges_of
@@ -56,7 +63,21 @@ def collect(suite: Suite, artifacts: Artifacts) -> ReportData:
         concordance=models.concordance,
         by_label=models.by_label,
         hardest=models.hardest,
+        sisters=sisters(suite, artifacts),
     )
+
+
+def sisters(suite: Suite, artifacts: Artifacts) -> list[tuple[str, str]]:
+    """Return the first pages of the sister benchmarks, as they lie below the report's folder."""
+    if instabind_report.NAME not in artifacts or suite.instabind is None:
+        return []
+    pages = set(artifacts[instabind_report.NAME].read(["page"])["page"].to_pylist())
+    firsts = {name: instabind_report.first_page(name) for name in suite.instabind.sets}
+    return [
+        (f"InstaBind: {name}", f"{instabind_report.FOLDER}/{page}")
+        for name, page in firsts.items()
+        if page in pages
+    ]
 
 
 def _rows(artifact: Artifact, columns: list[str]) -> Iterator[dict[str, Any]]:

@@ -206,6 +206,7 @@ class ReportData:
     concordance: Rows = ()
     by_label: Rows = ()
     hardest: Sequence[HardNegative] = ()  # of a model, benchmark and track the hardest first
+    sisters: Sequence[tuple[str, str]] = ()  # title and address of the sister benchmarks' pages
 
     def __post_init__(self) -> None:
         """Check that every row has its columns.

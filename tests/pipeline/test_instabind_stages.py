@@ -22,6 +22,9 @@ from bindbench.pipeline import (
 from bindbench.pipeline.base import Context
 from bindbench.pipeline.instabind_groups import settings_of
 from bindbench.pipeline.preflight import check_instabind
+from bindbench.pipeline.report_data import sisters
+from bindbench.reporting.data import ReportData
+from bindbench.reporting.report import render_report
 from bindbench.storage.store import Artifact, Store
 
 sys.path.append(str(Path(__file__).parent.parent / "instabind"))
@@ -105,6 +108,16 @@ def test_the_report_has_pages_for_the_set(fields, tmp_path):
     built = build(context_of(fields, tmp_path / "store"))
     pages = built["instabind_report/all"].read(["page"])["page"].to_pylist()
     assert pages[0] == "instabind-cars.html"
+
+
+def test_the_suites_report_links_the_pages_that_there_are(fields, tmp_path):
+    context = context_of(fields, tmp_path / "store")
+    found = {"instabind_report": build(context)["instabind_report/all"]}
+    link = ("InstaBind: cars", "instabind/instabind-cars.html")
+    assert sisters(context.suite, found) == [link]
+    assert sisters(context.suite, {}) == []
+    page = render_report(ReportData("small", sisters=[link]))["index.html"]
+    assert '<a href="instabind/instabind-cars.html">InstaBind: cars</a>' in page
 
 
 @pytest.mark.slow
