@@ -9,6 +9,7 @@ from dagster import Definitions, in_process_executor, load_assets_from_modules
 
 from assets import agreement, concepts, drift, evaluation, images
 from assets.checks import asset_checks
+from assets.conme import conme_assets
 from assets.finetuning import finetuning_assets
 from assets.instabind import instabind_assets
 from assets.jobs import jobs
@@ -44,6 +45,7 @@ defs = Definitions(
             [concepts, images, *([agreement] if twice else []), evaluation, drift]
         ),
         *instabind_assets,
+        *conme_assets,
         *finetuning_assets,
     ],
     asset_checks=asset_checks,

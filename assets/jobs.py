@@ -4,6 +4,7 @@ from dagster import AssetSelection, define_asset_job
 
 from assets.agreement import second_opinion
 from assets.concepts import captions, concept_set, vocabulary
+from assets.conme import conme_assets, conme_images, stage_assets
 from assets.drift import api_drift
 from assets.evaluation import filter_shift, leaderboard, model_scores, report
 from assets.finetuning import finetuning_assets
@@ -74,6 +75,19 @@ summarize_instabind = define_asset_job(
 if instabind_assets:
     jobs += [ask_instabind, answer_instabind, summarize_instabind]
     jobs += [draw_instabind] if row_assets else []
+
+show_conme = define_asset_job(
+    "show_conme",
+    AssetSelection.assets(conme_images),
+    description="The images of a set of ConMe.",
+)
+converse = define_asset_job(
+    "converse",
+    AssetSelection.assets(*stage_assets),
+    description="The seven stages of ConMe on a set, with a panel.",
+)
+if conme_assets:
+    jobs += [show_conme, converse]
 
 finetune = define_asset_job(
     "finetune",

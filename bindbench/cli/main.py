@@ -10,8 +10,10 @@ import typer
 from rich.console import Console
 from rich.logging import RichHandler
 
+from bindbench.cli.conme import conme
 from bindbench.cli.finetune import finetune
 from bindbench.cli.instabind import instabind
+from bindbench.cli.places import use_engine
 from bindbench.cli.store import store as store_commands
 from bindbench.errors import UserError
 
@@ -24,9 +26,13 @@ app = typer.Typer(
 train = typer.Typer(no_args_is_help=True, help="Rebuild the models that the project ships.")
 app.add_typer(train, name="train")
 app.add_typer(instabind, name="instabind")
-app.command()(finetune)
+app.add_typer(conme, name="conme")
 app.add_typer(store_commands, name="store")
+app.command()(finetune)
 
+EngineName = Annotated[
+    str | None, typer.Option("--engine", help="local, ray or ray:HOST:PORT, where shards go.")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
@@ -39,6 +45,7 @@ def run(
     name: Annotated[str | None, typer.Option(help="Name of the suite with these changes.")] = None,
     store: Annotated[str | None, typer.Option(help="Where artifacts are kept.")] = None,
     workers: Annotated[int | None, typer.Option(help="Worker processes.")] = None,
+    engine: EngineName = None,
     repair: Annotated[bool, typer.Option(help="Recompute damaged shards.")] = False,
     pilot: Annotated[
         bool, typer.Option("--pilot", help="Build 50 concepts, and project the whole suite.")
@@ -50,6 +57,7 @@ def run(
     """Build a suite: benchmarks, scores, leaderboard and report."""
     from bindbench.cli.pipeline import Overrides, run_suite
 
+    use_engine(engine)
     overrides = Overrides(tuple(benchmark or ()), concepts, seed, name)
     how = (store, workers, repair)
     if pilot:
@@ -132,11 +140,13 @@ def evaluate(
     repair: Annotated[bool, typer.Option("--repair", help="Score damaged shards again.")] = False,
     store: Annotated[str | None, typer.Option(help="Where artifacts are kept.")] = None,
     workers: Annotated[int | None, typer.Option(help="Worker processes.")] = None,
+    engine: EngineName = None,
     as_json: Json = False,
 ) -> None:
     """Score a model on the built benchmarks of a suite, and print its accuracies."""
     from bindbench.cli.evaluate import Asked, run_evaluation
 
+    use_engine(engine)
     changes = (tuple(option or ()), batch_size)
     asked = Asked(model, tuple(benchmark or ()), *changes, prompts, repair)
     if not run_evaluation(asked, suite, store, workers, as_json):

@@ -5,7 +5,7 @@ The one place of the library that knows Dagster: it goes through the same defini
 
 import importlib.util
 import os
-import subprocess
+import signal
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 from rich.console import Console
 
+from bindbench.cli.conme_run import converse
 from bindbench.cli.places import project_folder, store_of, workers_of
 from bindbench.cli.processes import PROCESS_TAG, release_dead_runs, this_process
 from bindbench.errors import UserError
@@ -196,6 +197,7 @@ class Runner:
                 score = partial(spine.score_model, key=key, slug=slug)
                 good &= self.update("score_model", score, cell)
         good &= self.instabind(suite)
+        good &= converse(self, suite)
         return self.update("summarize", spine.summarize) and good
 
     def instabind(self, suite: Suite) -> bool:
@@ -311,9 +313,13 @@ def failures(result: "ExecuteInProcessResult") -> list[str]:
 
 
 def open_ui(source: str, port: int) -> None:
-    """Start Dagster's webserver and daemon on 127.0.0.1."""
+    """Become Dagster's webserver and daemon on 127.0.0.1: what ends this process ends them."""
     folder = project_folder()
     set_environment(folder, None, None)
     prepare(source, Overrides())
     command = [sys.executable, "-m", "dagster", "dev", "-w", str(folder / "workspace.yaml")]
-    subprocess.run([*command, "-h", "127.0.0.1", "-p", str(port)], cwd=folder, check=False)
+    # Scripts start what they put in the background with interrupts ignored, and Dagster then
+    # ignores SIGTERM too.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    os.chdir(folder)
+    os.execv(sys.executable, [*command, "-h", "127.0.0.1", "-p", str(port)])

@@ -4,7 +4,9 @@ from rich.console import Console
 
 from bindbench.pipeline import captions, concept_set, instabind_results, leaderboard, validated
 from bindbench.pipeline.base import UNPARTITIONED, Context
+from bindbench.pipeline.conme_conversations import conversation_rows
 from bindbench.pipeline.survival import survival_rows
+from bindbench.reporting.conme_stages import conversation_grid
 from bindbench.reporting.instabind import instabind_grid
 from bindbench.reporting.tables import leaderboard_lines, survival_grid, to_table
 from bindbench.storage.files import file_size
@@ -28,6 +30,8 @@ def print_summary(context: Context, console: Console) -> None:
     answered = context.store.current(instabind_results.NAME, UNPARTITIONED)
     if context.suite.instabind and answered:
         console.print(to_table(instabind_grid(answered.read().to_pylist())))
+    if context.suite.conme:
+        console.print(to_table(conversation_grid(conversation_rows(context))))
     page = context.store.path / "html" / "index.html"
     if file_size(page) is not None:
         console.print(f"Report: {page}", soft_wrap=True, highlight=False)

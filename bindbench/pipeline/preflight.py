@@ -7,6 +7,7 @@ from bindbench.errors import UserError
 from bindbench.models import registry
 from bindbench.models.family import ModelName, Role
 from bindbench.pipeline.base import suite_lexicon
+from bindbench.pipeline.conme_preflight import check_conme
 from bindbench.pipeline.second_opinion import second_judge
 from bindbench.suite import Profile, RoleSettings, Suite
 
@@ -36,6 +37,7 @@ def check_suite(suite: Suite) -> None:
     check_slugs(suite)
     check_spaces(suite)
     check_instabind(suite)
+    check_conme(suite)
 
 
 def check_words(suite: Suite) -> None:
