@@ -58,7 +58,7 @@ class RenderExaminer:
         """Ask what the targets' descriptions got wrong or left out."""
         sights = self.sights([case.image for case in cases])
         return [
-            self._asked(self._first(case, sight), _words(case.others.values()))
+            self._asked(self._first(case, sight), sight, _words(case.others.values()))
             for case, sight in zip(cases, sights, strict=True)
         ]
 
@@ -68,6 +68,7 @@ class RenderExaminer:
         return [
             self._asked(
                 self._second(case, sight),
+                sight,
                 _words(text for given in case.answers.values() for text in given),
             )
             for case, sight in zip(cases, sights, strict=True)
@@ -167,11 +168,21 @@ class RenderExaminer:
             facts, [(fact.kind not in JOINT, -m) for fact, m in zip(facts, missed, strict=True)]
         )
 
-    def _asked(self, facts: Sequence[Fact], said: Counter[str]) -> Asked:
-        """Write the questions down; the wrong answers that the targets gave come first."""
+    def _asked(self, facts: Sequence[Fact], sight: Sight, said: Counter[str]) -> Asked:
+        """Write the questions down.
+
+        Of the wrong answers come first what targets said of the very thing, then what they said.
+        """
+
+        def unsaid(fact: Fact, word: str) -> tuple[int, int]:
+            nouns = [sight.nouns[i] for i in fact.about]
+            return -sum(said[f"{word} {noun}"] for noun in nouns), -said[word]
+
         found = [
             QuestionSet(
-                fact.question, fact.answer, tuple(sorted(fact.wrong, key=lambda w: -said[w]))
+                fact.question,
+                fact.answer,
+                tuple(sorted(fact.wrong, key=lambda word, fact=fact: unsaid(fact, word))),
             )
             for fact in facts
         ]
