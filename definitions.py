@@ -10,6 +10,7 @@ from dagster import Definitions, in_process_executor, load_assets_from_modules
 from assets import agreement, concepts, drift, evaluation, images
 from assets.checks import asset_checks
 from assets.conme import conme_assets
+from assets.conme_results import conme_result_assets
 from assets.finetuning import finetuning_assets
 from assets.instabind import instabind_assets
 from assets.jobs import jobs
@@ -46,6 +47,7 @@ defs = Definitions(
         ),
         *instabind_assets,
         *conme_assets,
+        *conme_result_assets,
         *finetuning_assets,
     ],
     asset_checks=asset_checks,

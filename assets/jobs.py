@@ -5,6 +5,7 @@ from dagster import AssetSelection, define_asset_job
 from assets.agreement import second_opinion
 from assets.concepts import captions, concept_set, vocabulary
 from assets.conme import conme_assets, conme_images, stage_assets
+from assets.conme_results import conme_evaluation, conme_summary_assets, review_assets
 from assets.drift import api_drift
 from assets.evaluation import filter_shift, leaderboard, model_scores, report
 from assets.finetuning import finetuning_assets
@@ -86,8 +87,23 @@ converse = define_asset_job(
     AssetSelection.assets(*stage_assets),
     description="The seven stages of ConMe on a set, with a panel.",
 )
+review_conme = define_asset_job(
+    "review_conme",
+    AssetSelection.assets(*review_assets),
+    description="What the strong model and a labeller say of a conversation's samples.",
+)
+evaluate_conme = define_asset_job(
+    "evaluate_conme",
+    AssetSelection.assets(conme_evaluation),
+    description="One model on the samples of a conversation, in every mode.",
+)
+summarize_conme = define_asset_job(
+    "summarize_conme",
+    AssetSelection.assets(*conme_summary_assets),
+    description="ConMe's tables and page from what has been evaluated.",
+)
 if conme_assets:
-    jobs += [show_conme, converse]
+    jobs += [show_conme, converse, review_conme, evaluate_conme, summarize_conme]
 
 finetune = define_asset_job(
     "finetune",

@@ -28,7 +28,24 @@ def converse(runner: "Runner", suite: Suite) -> bool:
         good &= shown
         for panel in suite.conme.panels if shown else ():
             key = MultiPartitionKey({"set": name, "panel": panel})
-            good &= runner.update("converse", partial(spine.converse, where=cell(name, panel)), key)
+            where = cell(name, panel)
+            held = runner.update("converse", partial(spine.converse, where=where), key)
+            good &= held and _evaluate(runner, suite, where, key)
+    return runner.update("summarize_conme", spine.summarize_conme) and good
+
+
+def _evaluate(runner: "Runner", suite: Suite, where: str, key: str) -> bool:
+    """Look again at a conversation's samples and put them to every model."""
+    from dagster import MultiPartitionKey
+
+    from bindbench.pipeline import spine
+    from bindbench.pipeline.conme_cells import models_of
+
+    good = runner.update("review_conme", partial(spine.review_conme, where=where), key)
+    for name in models_of(suite, where):
+        step = partial(spine.evaluate_conme, where=where, slug=name)
+        model = MultiPartitionKey({"conversation": where, "model": name})
+        good &= runner.update("evaluate_conme", step, model)
     return good
 
 

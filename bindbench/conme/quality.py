@@ -102,5 +102,5 @@ def self_check(
     table = np.array([[verdicts[i][c] for c in CRITERIA] for i in read], bool)
     table = table.reshape(-1, len(CRITERIA))
     passed = {c: proportion(table[:, k], clusters) for k, c in enumerate(CRITERIA)}
-    passed["all"] = proportion(table.all(axis=1), clusters)
+    passed["all"] = proportion(np.asarray(table.all(axis=1)), clusters)
     return SelfCheck(len(read), len(verdicts) - len(read), passed)

@@ -72,6 +72,10 @@ class ConmeSettings(Strict):
     models: Annotated[
         tuple[RoleSettings, ...], Field(description="answerers that are evaluated as well")
     ] = ()
+    labeller: Annotated[
+        RoleSettings | None,
+        Field(description="an answerer that finds each sample's category; null: nobody does"),
+    ] = None
     taxonomies: Annotated[tuple[str, ...], Field(description="built-in names or YAML files")] = (
         "formats",
         "topics",

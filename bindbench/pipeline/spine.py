@@ -9,12 +9,17 @@ from bindbench.pipeline import (
     captions,
     concept_set,
     conme_calibration,
+    conme_evaluation,
     conme_first_round,
     conme_harder_questions,
     conme_images,
+    conme_labels,
     conme_open_answers,
     conme_questions,
+    conme_report,
+    conme_results,
     conme_second_round,
+    conme_self_check,
     conme_strong_descriptions,
     conme_target_descriptions,
     filter_shift,
@@ -117,6 +122,21 @@ def show_conme(context: Context, name: str) -> list[Artifact]:
 def converse(context: Context, where: str) -> list[Artifact]:
     """Build the seven stages of ConMe for a set and a panel."""
     return [stage.build(context, where) for stage in CONME_STAGES]
+
+
+def review_conme(context: Context, where: str) -> list[Artifact]:
+    """Build what the strong model and a labeller say of a conversation's samples."""
+    return [conme_self_check.build(context, where), conme_labels.build(context, where)]
+
+
+def evaluate_conme(context: Context, where: str, slug: str) -> list[Artifact]:
+    """Build one model's choices on the samples of a conversation."""
+    return [conme_evaluation.build(context, where, slug)]
+
+
+def summarize_conme(context: Context) -> list[Artifact]:
+    """Build ConMe's results and its report."""
+    return [conme_results.build(context), conme_report.build(context)]
 
 
 class Outdated(Exception):

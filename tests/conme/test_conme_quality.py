@@ -40,9 +40,14 @@ def test_options_alike_do_not_leak() -> None:
 
 def test_the_self_check_has_three_criteria() -> None:
     names = ("answer", "negative", "clear")
-    verdicts = [
+    verdicts: list[dict[str, bool | None]] = [
         dict(zip(names, given, strict=True))
-        for given in [(True, True, True), (True, True, False), (False, True, True), (None, 1, 1)]
+        for given in [
+            (True, True, True),
+            (True, True, False),
+            (False, True, True),
+            (None, True, True),
+        ]
     ]
     found = self_check(verdicts, ["i", "j", "k", "l"])
     assert found is not None and (found.n, found.unread) == (3, 1)
