@@ -102,9 +102,18 @@ def _response_format(kind: str, schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _read(response: dict[str, Any]) -> Answer:
-    answer: Answer = {"text": words_of(response)}
+    # Nothing said is an answer: asked again for ever, it would keep all others from being used.
+    answer: Answer = {"text": "" if _said_nothing(response) else words_of(response)}
     top = first_tokens(response["choices"][0].get("logprobs"))
     return answer | ({"top": top} if top else {})
+
+
+def _said_nothing(response: dict[str, Any]) -> bool:
+    """Whether a model ended its answer, or was cut off, before its first word."""
+    choice = response["choices"][0]
+    message = choice["message"]
+    ended = choice.get("finish_reason") in ("stop", "length")
+    return ended and not (message.get("content") or "") and not message.get("refusal")
 
 
 def _reply(request: ReplyRequest, answer: Answer) -> Reply:
