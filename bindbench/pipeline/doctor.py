@@ -14,6 +14,7 @@ from bindbench.pipeline.readiness import (
     Accelerators,
     ModelState,
     accelerators,
+    folded,
     model_state,
     settings_of,
 )
@@ -71,7 +72,7 @@ def diagnose(suite: Suite, root: str, workers: int) -> Diagnosis:
         models,
         costs,
         tuple(_problems(suite, devices, models, disks[0], costs)),
-        (*(note for model in models for note in model.notes), *damage),
+        (*folded(models, "notes"), *damage),
     )
 
 
@@ -95,7 +96,7 @@ def _problems(
     disk: Disk,
     costs: Sequence[Cost],
 ) -> Iterator[str]:
-    found = [problem for model in models for problem in model.problems]
+    found = folded(models, "problems")
     yield from [devices.problem] * bool(devices.problem)
     yield from found
     for check in (check_words, check_slugs, check_spaces):

@@ -3,7 +3,7 @@
 import importlib.util
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from bindbench import machine
 from bindbench.errors import UserError
@@ -37,6 +37,22 @@ class ModelState:
     memory: int | None = None  # bytes of the weights in one process; None: it can't be told
     problems: tuple[str, ...] = ()  # a sentence for each reason why it can't run
     notes: tuple[str, ...] = field(default=())  # what stops nothing
+
+    @property
+    def spelled(self) -> str:
+        """The model as sentences name it, with where its weights come from if its name hides it."""
+        place = self.weights.place if self.weights.where == "missing" else ""
+        more = f" ({place})" if place and place not in self.name else ""
+        return f"{self.role} {self.name}{more}"
+
+
+def folded(states: Sequence[ModelState], kind: Literal["problems", "notes"]) -> list[str]:
+    """Return the sentences of all models; those that differ in the model alone are one."""
+    of: dict[str, dict[str, None]] = {}
+    for state in states:
+        for sentence in getattr(state, kind):
+            of.setdefault(sentence.replace(state.spelled, "{}"), {})[state.spelled] = None
+    return [cause.replace("{}", ", ".join(names)) for cause, names in of.items()]
 
 
 def accelerators() -> Accelerators:
@@ -98,8 +114,8 @@ def _missing(state: ModelState) -> Iterator[str]:
     """Say which weights are not here and can't be fetched."""
     if state.weights.where == "missing" and offline():
         yield (
-            f"The weights of {state.role} {state.name} are not on this machine "
-            f"({state.weights.place}), and HF_HUB_OFFLINE forbids to fetch them: unset it once."
+            f"The weights of {state.spelled} are not on this machine, and HF_HUB_OFFLINE forbids "
+            "to fetch them: unset it once."
         )
 
 
@@ -107,8 +123,8 @@ def _device(state: ModelState, devices: Sequence[dict[str, Any]]) -> Iterator[st
     known = ["cpu", *(device["device"] for device in devices)]
     if _numbered(state.device) not in known and state.device != "auto":
         yield (
-            f"{state.role} {state.name} is set to run on {state.device}, which torch does not find "
-            f"here: set its option device to {' or '.join(known)}."
+            f"torch finds no {state.device} here, for {state.spelled}: run on a machine that has "
+            f"it, or set the option device to {' or '.join(known)}."
         )
 
 
@@ -139,10 +155,7 @@ def _capacity(device: str, devices: Sequence[dict[str, Any]]) -> int | None:
 
 def _notes(state: ModelState) -> Iterator[str]:
     if state.weights.where == "missing" and not offline():
-        yield (
-            f"The weights of {state.role} {state.name} are not on this machine "
-            f"({state.weights.place}): a run fetches them."
-        )
+        yield (f"The weights of {state.spelled} are not on this machine: a run fetches them.")
     if state.weights.where == "altered":
         yield (
             f"{state.weights.place} is not what the project ships (by its sha256), so that results "

@@ -8,7 +8,7 @@ from safetensors.numpy import save_file
 from bindbench import machine
 from bindbench.models import availability
 from bindbench.models.families import FAMILIES
-from bindbench.pipeline.readiness import model_state
+from bindbench.pipeline.readiness import folded, model_state
 from bindbench.suite import RoleSettings
 
 GPU = {"device": "cuda:0", "name": "H200", "memory": 1000, "free": 900}
@@ -68,7 +68,7 @@ def test_one_process_holds_a_model_on_a_gpu(folder):
 
 def test_a_device_that_is_not_here(folder):
     (problem,) = state(f"open_clip:{folder}", device="cuda:1", devices=[GPU]).problems
-    assert "is set to run on cuda:1" in problem
+    assert "torch finds no cuda:1 here" in problem
     assert "cpu or cuda:0" in problem
 
 
@@ -78,13 +78,28 @@ def test_weights_that_would_be_fetched(monkeypatch, tmp_path):
     found = state(HUB)
     assert found.problems == ()
     assert found.notes == (
-        f"The weights of scorer {HUB} are not on this machine (org/none): a run fetches them.",
+        f"The weights of scorer {HUB} are not on this machine: a run fetches them.",
     )
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
     found = state(HUB)
     assert found.notes == ()
     (problem,) = found.problems
     assert "HF_HUB_OFFLINE forbids to fetch them" in problem
+
+
+def test_models_with_the_same_problem_share_a_sentence(folder):
+    models = [
+        state(f"open_clip:{folder}", device="cuda"),
+        state("check:random"),
+        state("nano:clip", device="cuda"),
+        state("nano:vlm", device="xpu"),
+    ]
+    assert folded(models, "problems") == [
+        f"torch finds no cuda here, for scorer open_clip:{folder}, scorer nano:clip: run on a "
+        "machine that has it, or set the option device to cpu.",
+        "torch finds no xpu here, for scorer nano:vlm: run on a machine that has it, or set the "
+        "option device to cpu.",
+    ]
 
 
 def test_altered_weights_are_noted_and_stop_nothing(monkeypatch):
