@@ -8,7 +8,7 @@ from bindbench.conme.calibration import Truth, error_rate
 from bindbench.conme.examiner import Answered, Described
 from bindbench.conme.samples import QuestionSet, Sample
 from bindbench.conme.settings import ConmeSettings
-from bindbench.conme.sight import Facts, Sight
+from bindbench.conme.sight import Axis, Facts, Sight
 from bindbench.models.base import Answer, Detection
 from bindbench.validation.labels import UNCLEAR
 
@@ -107,9 +107,12 @@ class Eyes:
         if question.other is None:
             said = self.sight.colors[question.subject]
         else:
-            axis = {"to the right of": "horizontal", "above": "vertical", "larger than": "size"}[
-                question.options[0]
-            ]
+            axes: dict[str, Axis] = {
+                "to the right of": "horizontal",
+                "above": "vertical",
+                "larger than": "size",
+            }
+            axis = axes[question.options[0]]
             sign = self.sight.signs.get((question.subject, question.other, axis), 0)
             said = {1: question.options[0], -1: question.options[1], 0: UNCLEAR}[sign]
         shares = [self.sure if option == said else 0.0 for option in question.options]

@@ -30,7 +30,7 @@ from bindbench.errors import UserError
 from bindbench.storage.store import Artifact
 
 IMAGES = 5
-SHADES = dict(zip((10, 60, 110, 160, 210), "abcde", strict=True))
+SHADES: dict[int, str] = dict(zip((10, 60, 110, 160, 210), "abcde", strict=True))
 SETS = [
     {"question": "What color is it?", "answer": "gray", "negatives": ["red", "green"]},
     {"question": "How many are there?", "answer": "one", "negatives": ["two"]},
