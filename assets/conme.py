@@ -3,6 +3,7 @@
 Only in code locations whose suite has a section ``conme``.
 """
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -29,6 +30,7 @@ from bindbench.pipeline import conme_second_round as second_round_stage
 from bindbench.pipeline import conme_strong_descriptions as strong_stage
 from bindbench.pipeline import conme_target_descriptions as target_stage
 from bindbench.pipeline.conme_cells import cell
+from bindbench.storage.store import Artifact
 from resources.bench import BenchResource
 from resources.suite import current_suite
 
@@ -51,6 +53,12 @@ def where_of(context: AssetExecutionContext) -> str:
     key = context.partition_key
     assert isinstance(key, MultiPartitionKey)
     return cell(key.keys_by_dimension["set"], key.keys_by_dimension["panel"])
+
+
+def told(artifact: Artifact) -> MaterializeResult:
+    """Return the result of a stage with how long its build took, waiting for servers included."""
+    facts = json.loads(artifact.run_path.read_text())
+    return result(artifact, seconds=facts["wall_seconds"])
 
 
 def stage(module: Any, deps: Sequence[Any], pool: str | None = "gpu") -> Any:
@@ -79,7 +87,7 @@ def stage(module: Any, deps: Sequence[Any], pool: str | None = "gpu") -> Any:
 )
 def conme_images(context: AssetExecutionContext, bench: BenchResource) -> MaterializeResult:
     """The images of a set: of a folder, a dataset, SugarCrepe or a benchmark of the suite."""
-    return result(image_stage.build(bench.context(), context.partition_key))
+    return told(image_stage.build(bench.context(), context.partition_key))
 
 
 @stage(strong_stage, [conme_images])
@@ -87,7 +95,7 @@ def conme_strong_descriptions(
     context: AssetExecutionContext, bench: BenchResource
 ) -> MaterializeResult:
     """Stage 1: the strong model describes the images."""
-    return result(strong_stage.build(bench.context(), where_of(context)))
+    return told(strong_stage.build(bench.context(), where_of(context)))
 
 
 @stage(target_stage, [conme_images])
@@ -95,25 +103,25 @@ def conme_target_descriptions(
     context: AssetExecutionContext, bench: BenchResource
 ) -> MaterializeResult:
     """Stage 2: the targets describe the images."""
-    return result(target_stage.build(bench.context(), where_of(context)))
+    return told(target_stage.build(bench.context(), where_of(context)))
 
 
 @stage(question_stage, [conme_images, conme_strong_descriptions, conme_target_descriptions])
 def conme_questions(context: AssetExecutionContext, bench: BenchResource) -> MaterializeResult:
     """Stage 3: the strong model asks what the targets left out or got wrong."""
-    return result(question_stage.build(bench.context(), where_of(context)))
+    return told(question_stage.build(bench.context(), where_of(context)))
 
 
 @stage(first_round_stage, [conme_images, conme_questions])
 def conme_first_round(context: AssetExecutionContext, bench: BenchResource) -> MaterializeResult:
     """Stage 4: the targets choose, and what all get right is dropped."""
-    return result(first_round_stage.build(bench.context(), where_of(context)))
+    return told(first_round_stage.build(bench.context(), where_of(context)))
 
 
 @stage(answer_stage, [conme_images, conme_questions])
 def conme_open_answers(context: AssetExecutionContext, bench: BenchResource) -> MaterializeResult:
     """Stage 5: the targets answer the questions in words."""
-    return result(answer_stage.build(bench.context(), where_of(context)))
+    return told(answer_stage.build(bench.context(), where_of(context)))
 
 
 @stage(harder_stage, [conme_images, conme_questions, conme_open_answers])
@@ -121,19 +129,19 @@ def conme_harder_questions(
     context: AssetExecutionContext, bench: BenchResource
 ) -> MaterializeResult:
     """Stage 6: the strong model asks harder questions, after the answers."""
-    return result(harder_stage.build(bench.context(), where_of(context)))
+    return told(harder_stage.build(bench.context(), where_of(context)))
 
 
 @stage(second_round_stage, [conme_images, conme_harder_questions])
 def conme_second_round(context: AssetExecutionContext, bench: BenchResource) -> MaterializeResult:
     """Stage 7: the targets choose again; what one of them misses is the benchmark."""
-    return result(second_round_stage.build(bench.context(), where_of(context)))
+    return told(second_round_stage.build(bench.context(), where_of(context)))
 
 
 @stage(calibration_stage, [conme_images, conme_first_round, conme_second_round], pool=None)
 def conme_calibration(context: AssetExecutionContext, bench: BenchResource) -> MaterializeResult:
     """Whether the questions were truly right, where a renderer knows what it drew."""
-    return result(calibration_stage.build(bench.context(), where_of(context)))
+    return told(calibration_stage.build(bench.context(), where_of(context)))
 
 
 stage_assets = [
