@@ -191,7 +191,10 @@ def load_suite(source: str, folder: Path = Path("suites")) -> Suite:
         UserError: the file is missing or breaks the schema, or names a benchmark, profile or
             vocabulary that does not exist.
     """
-    path = Path(source) if source.endswith((".yaml", ".yml")) else folder / f"{source}.yaml"
+    named = not source.endswith((".yaml", ".yml"))
+    if named and "/" in source:
+        raise UserError(f"Suite {source} is no YAML file: give a suite's name or a file's path.")
+    path = folder / f"{source}.yaml" if named else Path(source)
     if not path.is_file():
         if path.parent == folder:
             raise unknown_name("suite", source, (p.stem for p in folder.glob("*.yaml")))

@@ -39,7 +39,9 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 @app.command()
 def run(
     suite: Annotated[str, typer.Option(help="A suite's name or file.")] = "embedded",
-    benchmark: Annotated[list[str] | None, typer.Option(help="Only these benchmarks.")] = None,
+    benchmark: Annotated[
+        list[str] | None, typer.Option(help="Only these; no InstaBind, no ConMe.")
+    ] = None,
     concepts: Annotated[int | None, typer.Option(help="Concepts for each benchmark.")] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of everything that is drawn.")] = None,
     name: Annotated[str | None, typer.Option(help="Name of the suite with these changes.")] = None,

@@ -4,6 +4,7 @@ The one place of the library that knows Dagster: it goes through the same defini
 """
 
 import importlib.util
+import logging
 import os
 import signal
 import sys
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     Build = Callable[[Context], list[Artifact]]
 
 
+logger = logging.getLogger(__name__)
+SISTERS = ("instabind", "conme")  # sections of a suite that "only these benchmarks" leaves out
 WRITTEN = "# Written by bindbench run, which may replace it.\n"
 
 
@@ -48,6 +51,7 @@ class Overrides:
         changes: dict[str, Any] = {}
         if self.benchmarks:
             changes["benchmarks"] = list(self.benchmarks)
+            changes |= dict.fromkeys(name for name in SISTERS if name in fields)
         if self.concepts is not None:
             changes["concepts"] = self.concepts
         if self.seed is not None:
@@ -120,6 +124,10 @@ def set_environment(folder: Path, store: str | None, workers: int | None) -> Non
         home.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UserError(f"DAGSTER_HOME {home} is no folder ({error}): name one.") from None
+    settings = home / "dagster.yaml"
+    if not settings.exists():  # Dagster's own defaults have telemetry on and no pools
+        settings.write_bytes((folder / "dagster_home" / "dagster.yaml").read_bytes())
+        logger.info("%s is new: it has the settings of this project's dagster_home", settings)
     os.environ["DAGSTER_HOME"] = str(home)
     if store:
         os.environ["BINDBENCH_STORE"] = store

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 
+from bindbench.errors import UserError
+
 if TYPE_CHECKING:
     from bindbench.storage.cleanup import Waste
     from bindbench.storage.inventory import Partition
@@ -57,7 +59,7 @@ def gc(
         bool, typer.Option("--delete", help="Delete it; without, only say what would go.")
     ] = False,
     hours: Annotated[
-        float, typer.Option(min=0, help="Leave partitions alone that changed since.")
+        float, typer.Option(min=0, max=1e6, help="Leave partitions alone that changed since.")
     ] = 24.0,
     as_json: Json = False,
 ) -> None:
@@ -77,8 +79,13 @@ def gc(
 def _survey(where: str | None, suite: str | None) -> "list[Partition]":
     from bindbench.cli.places import store_of
     from bindbench.storage.inventory import survey
+    from bindbench.storage.paths import is_local, root_path
 
-    return survey(store_of(where), suite)
+    root = store_of(where)
+    path = root_path(root)
+    if is_local(path) and not path.is_dir():
+        raise UserError(f"There is no store {path}: give the folder that holds one by --store.")
+    return survey(root, suite)
 
 
 def _rows(partition: "Partition") -> list[dict[str, Any]]:

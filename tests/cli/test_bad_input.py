@@ -15,7 +15,7 @@ VOCABULARY = {"kind": "objects", "name": "mine", "entries": [{"name": "cup"}, {"
 @pytest.fixture
 def project(tmp_path, monkeypatch):
     """A folder that looks like a checkout, so that suite files are written there."""
-    for name in ("workspace.yaml", "definitions.py"):
+    for name in ("workspace.yaml", "definitions.py", "dagster_home"):
         (tmp_path / name).symlink_to(PROJECT / name)
     (tmp_path / "suites").mkdir()
     (tmp_path / "suites/embedded.yaml").write_text("name: embedded\nprofile: embedded\n")
@@ -39,6 +39,7 @@ def call(monkeypatch, capsys, *arguments: str) -> str:
     ("arguments", "words"),
     [
         (["--suite", "embeded"], "Unknown suite 'embeded': did you mean embedded?"),
+        (["--suite", "/tmp/none"], "Suite /tmp/none is no YAML file"),
         (["--benchmark", "colour-n2"], "Unknown benchmark 'colour-n2': did you mean color-n2"),
         (["--benchmark", "color-n0"], "asks for N=0: task color is defined for N=1, 2, 3"),
         (["--benchmark", "color-n5"], "asks for N=5: task color is defined for N=1, 2, 3"),
@@ -52,6 +53,15 @@ def call(monkeypatch, capsys, *arguments: str) -> str:
 def test_run(project, monkeypatch, capsys, arguments, words):
     assert words in call(monkeypatch, capsys, "run", *arguments)
     assert [file.name for file in (project / "suites").iterdir()] == ["embedded.yaml"]
+
+
+def test_a_dagster_home_of_ones_own_gets_the_projects_settings(project, monkeypatch, capsys):
+    call(monkeypatch, capsys, "run", "--suite", "embeded")
+    settings = yaml.safe_load((project / "dagster.yaml").read_text())
+    assert settings["telemetry"] == {"enabled": False}
+    (project / "dagster.yaml").write_text("telemetry: {enabled: true}\n")
+    call(monkeypatch, capsys, "run", "--suite", "embeded")
+    assert (project / "dagster.yaml").read_text() == "telemetry: {enabled: true}\n"
 
 
 @pytest.mark.parametrize(

@@ -84,3 +84,10 @@ def test_gc_says_first_and_deletes_when_asked(built, monkeypatch, capsys):
     new.verify()
     assert call(monkeypatch, "store", "gc", "--hours", "0", "--delete") == 0
     assert capsys.readouterr().out == "0 B deleted.\n"
+
+
+def test_a_store_that_is_not_there_is_not_intact(tmp_path, monkeypatch, capsys):
+    (tmp_path / "file").touch()
+    for path in (tmp_path / "none", tmp_path / "file"):
+        assert call(monkeypatch, "store", "verify", "--store", str(path)) == 2
+        assert f"There is no store {path}: give the folder" in capsys.readouterr().err
