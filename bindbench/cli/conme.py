@@ -5,12 +5,13 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from bindbench.cli.conme_results import evaluate, report, taxonomy, verify
+from bindbench.cli.conme_results import evaluate, report, sugarcrepe, taxonomy, verify
 
 conme = typer.Typer(no_args_is_help=True, help="ConMe: models that find each other's blind spots.")
 conme.command()(evaluate)
 conme.command()(taxonomy)
 conme.command()(report)
+conme.command()(sugarcrepe)
 conme.add_typer(verify, name="verify")
 
 

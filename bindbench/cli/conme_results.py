@@ -11,6 +11,7 @@ from rich.console import Console
 from bindbench.errors import UserError
 
 if TYPE_CHECKING:
+    from bindbench.models.family import Role
     from bindbench.pipeline.base import Context
     from bindbench.suite import RoleSettings
 
@@ -159,6 +160,24 @@ def import_(
         typer.echo(f"{name}: {whole.accuracy.value:.1%} of all, {right} of what is in order")
 
 
+def sugarcrepe(
+    annotations: Annotated[Path, typer.Option(help="Folder of SugarCrepe's JSON files.")],
+    images: Annotated[Path | None, typer.Option(help="COCO's folder val2017.")] = None,
+    model: Annotated[
+        str | None, typer.Option(help="A scorer, as family:name@revision; none: audit the text.")
+    ] = None,
+    option: Options = None,
+    batch_size: Batch = 16,
+    as_json: Json = False,
+) -> None:
+    """Audit SugarCrepe for cues that give its captions away, or score it with a model."""
+    from bindbench.cli.conme_sugarcrepe import run
+
+    run(
+        annotations, images, _model(model, option, batch_size, "scorer") if model else None, as_json
+    )
+
+
 class _Work:
     """A context to build in, whose workers end with it."""
 
@@ -183,14 +202,16 @@ class _Work:
         self._engine.close()
 
 
-def _model(model: str, options: list[str] | None, batch_size: int) -> "RoleSettings":
+def _model(
+    model: str, options: list[str] | None, batch_size: int, role: "Role" = "answerer"
+) -> "RoleSettings":
     from bindbench.cli.evaluate import options_from
     from bindbench.models import registry
     from bindbench.suite import RoleSettings, parse
 
     fields = {"model": model, "options": options_from(options or []), "batch_size": batch_size}
-    settings = parse(RoleSettings, fields, f"answerer {model}")
-    name, family, parsed = registry.resolve("answerer", settings)
+    settings = parse(RoleSettings, fields, f"{role} {model}")
+    name, family, parsed = registry.resolve(role, settings)
     family.ready(name, parsed)
     return settings
 

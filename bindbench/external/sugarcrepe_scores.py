@@ -1,6 +1,7 @@
 """SugarCrepe evaluated by any scorer: the right caption has to score above the wrong one."""
 
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ from bindbench.errors import UserError
 from bindbench.external.sugarcrepe import CaptionPair, find_images
 from bindbench.models.base import Image, Scorer, ScoreRequest
 from bindbench.semantics import FALSE, TRUE
+from bindbench.storage.progress import Progress
 
 SEMANTICS = np.array([TRUE, FALSE], np.int8)
 
@@ -20,7 +22,7 @@ def score_pairs(
     pairs: Sequence[CaptionPair],
     folder: Path,
     batch_size: int,
-    on_batch: Callable[[int], None] = lambda done: None,
+    on_progress: Progress | None = None,
 ) -> np.ndarray:
     """Return the scores of right and wrong captions, float64 (pairs, 2).
 
@@ -29,13 +31,13 @@ def score_pairs(
         pairs: the items; captions are scored as published, with their stray spaces.
         folder: COCO's val2017.
         batch_size: items in a call of the model.
-        on_batch: told how many items are done.
+        on_progress: called after each batch.
 
     Raises:
         UserError: images are missing (before anything is scored), or one can't be read.
     """
     paths = find_images(pairs, folder)
-    scores = np.empty((len(pairs), 2))
+    scores, started = np.empty((len(pairs), 2)), time.monotonic()
     for start in range(0, len(pairs), batch_size):
         batch = pairs[start : start + batch_size]
         requests = [
@@ -44,7 +46,10 @@ def score_pairs(
         ]
         found = scorer.score(requests)
         scores[start : start + len(batch)] = [own.values for own in found]
-        on_batch(start + len(batch))
+        if on_progress:
+            done = start + len(batch)
+            rate = done / max(time.monotonic() - started, 1e-9)
+            on_progress(done, len(pairs), 0, rate, (len(pairs) - done) / rate)
     return scores
 
 

@@ -50,9 +50,13 @@ class Same(Looks):
 
 
 def test_a_model_that_looks_is_right_and_one_that_does_not_ties(pairs, tmp_path) -> None:
-    done: list[int] = []
-    scores = score_pairs(Looks(), pairs, tmp_path, 2, done.append)
-    assert done == [2, 3]
+    told: list[tuple[int, int]] = []
+
+    def tell(done: int, total: int, reused: int, rate: float, seconds_left: float | None) -> None:
+        told.append((done, total))
+
+    scores = score_pairs(Looks(), pairs, tmp_path, 2, tell)
+    assert told == [(2, 3), (3, 3)]
     assert pair_accuracy(pairs, scores, "float64").accuracy == 1
     ties = pair_accuracy(pairs, score_pairs(Same(), pairs, tmp_path, 2), "float64")
     assert (ties.accuracy, ties.tie_rate, ties.credit) == (0, 1, 0.5)
