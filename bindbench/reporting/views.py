@@ -99,13 +99,13 @@ class Scores:
         self.rows = select(rows, readout=OWN)
         self.models = models_of(rows)
         self.benchmarks = distinct((row["benchmark"] for row in rows), list(BENCHMARKS))
-        self._retired = {row["model"] for row in rows if row.get("retired")}
+        self.retired = {row["model"] for row in rows if row.get("retired")}
         names = ("model", "benchmark", "track", "set", "family", "readout", "semantics")
         self._at = {tuple(row[name] for name in names): row for row in rows}
 
     def label(self, model: str) -> str:
         """Return a model's name, with a word where it is scored no more."""
-        return f"{model} (retired)" if model in self._retired else model
+        return f"{model} (retired)" if model in self.retired else model
 
     def pair(
         self, model: str, benchmark: str, track: str, subset: str, family: str, readout: str = OWN

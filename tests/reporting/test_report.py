@@ -110,6 +110,18 @@ def test_there_is_a_page_for_each_benchmark_and_model(pages):
     )
 
 
+def test_a_retired_model_is_marked_where_its_name_heads_scores(data):
+    rows = [row | {"retired": row["model"] == "nano:clip"} for row in data.leaderboard]
+    pages = render_report(dataclasses.replace(data, leaderboard=rows))
+    badge = re.compile(r'>([^<>]+)(?:</a>)? <span class="badge"[^>]*>retired</span>')
+    marked = {name: set(badge.findall(text)) for name, text in pages.items()}
+    assert marked.pop("model-nano-clip.html") == {"nano:clip"}
+    for name in ("index.html", "kinds.html", "benchmark-color-n2.html"):
+        assert marked.pop(name) == {"nano:clip"}
+    assert not any(found for name, found in marked.items() if name.startswith("model-"))
+    assert not any(badge.search(text) for text in render_report(data).values())
+
+
 def test_equal_data_gives_equal_bytes_in_any_process(data, pages):
     assert render_report(dataclasses.replace(data, title=data.title)) == pages
     code = (
