@@ -3,14 +3,17 @@
 import io
 import json
 import math
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 from api_server import ApiServer, Asked, Reply, answer
 from PIL import Image as PILImage
 from spine_driver import small_suite
 
+from bindbench.cli.main import main
 from bindbench.engine.local import LocalEngine
 from bindbench.pipeline import (
     conme_evaluation,
@@ -79,7 +82,8 @@ def server(tmp_path, monkeypatch):
         yield server
 
 
-def context_of(server: ApiServer, tmp_path: Path, **more) -> Context:
+def section_of(server: ApiServer, tmp_path: Path, **more) -> dict:
+    """The suite's section: three images, two targets, a further model and a labeller."""
     folder = tmp_path / "photos"
     folder.mkdir(exist_ok=True)
     for name, color in COLORS.items():
@@ -89,7 +93,7 @@ def context_of(server: ApiServer, tmp_path: Path, **more) -> Context:
     def model(name: str) -> dict:
         return {"model": f"api:{server.url}#{name}", "options": FAST}
 
-    section = {
+    return {
         "sets": {"photos": {"source": "folder", "images": str(folder)}},
         "panels": {"two": {"strong": model("strong"), "targets": [model("good"), model("always")]}},
         "models": [model("good-too")],
@@ -97,8 +101,12 @@ def context_of(server: ApiServer, tmp_path: Path, **more) -> Context:
         "questions": 1,
         "negatives": 2,
         "shard_size": 2,
+        **more,
     }
-    suite = small_suite(conme=section | more)
+
+
+def context_of(server: ApiServer, tmp_path: Path, **more) -> Context:
+    suite = small_suite(conme=section_of(server, tmp_path, **more))
     return Context(suite, Store(tmp_path / "store", suite.name), LocalEngine(1))
 
 
@@ -231,3 +239,48 @@ def test_a_suite_that_nobody_evaluated_has_a_page_that_says_so(server, tmp_path)
     conme_results.build(context)
     (page,) = conme_report.build(context).read().to_pylist()
     assert "No model has been evaluated yet" in page["html"]
+
+
+def test_the_commands_evaluate_label_report_and_verify(
+    server, tmp_path, monkeypatch, capsys
+) -> None:
+    section = section_of(server, tmp_path)
+    monkeypatch.setenv("BINDBENCH_WORKERS", "1")
+    monkeypatch.setenv("COLUMNS", "200")
+    file = tmp_path / "small.yaml"
+    fields = {"name": "small", "benchmarks": ["color-n2"], "concepts": 8, "conme": section}
+    file.write_text(yaml.safe_dump(fields))
+
+    def call(*arguments: str) -> tuple[int, str, str]:
+        where = ("--suite", str(file), "--store", str(tmp_path / "store"))
+        monkeypatch.setattr(sys, "argv", ["bindbench", "conme", *arguments, *where])
+        with pytest.raises(SystemExit) as caught:
+            main()
+        out, err = capsys.readouterr()
+        return int(caught.value.code or 0), out, " ".join(err.split())
+
+    code, _, said = call("evaluate")
+    assert code == 2 and "has not been held: run bindbench conme run" in said
+    converse(context_of(server, tmp_path))
+    code, out, _ = call("evaluate", "--json")
+    rows = json.loads(out)
+    assert code == 0 and len(rows) == 4 * 3  # models and modes
+    assert all(row["accuracy"] == 1 for row in rows if "good" in row["model"])
+    options = [part for k, v in FAST.items() for part in ("--option", f"{k}={v}")]
+    model = ("--model", f"api:{server.url}#another", *options)
+    code, out, _ = call("evaluate", "--json", "--cell", WHERE, *model)
+    assert [row["both"] for row in json.loads(out) if row["reading"] == "generate"] == [1]
+    code, _, said = call("evaluate", "--cell", "photo--two")
+    assert code == 2 and "did you mean photos--two" in said
+    code, out, _ = call("taxonomy")
+    assert code == 0 and "photos--two, topics: color 6" in out
+    code, out, _ = call("report")
+    assert code == 0 and "Figure 3" in Path(out.strip()).read_text()
+    tasks = tmp_path / "tasks.json"
+    code, out, _ = call("verify", "export", "--cell", WHERE, "--out", str(tasks), "--size", "3")
+    assert code == 0 and out.startswith("3 tasks")
+    given = [labelled(task, wrong=False) for task in json.loads(tasks.read_text())]
+    (tmp_path / "labels.json").write_text(json.dumps(given))
+    told = ("--cell", WHERE, "--labels", str(tmp_path / "labels.json"))
+    code, out, _ = call("verify", "import", *told)
+    assert code == 0 and out.startswith("3 samples judged, 0.0% of them wrong (0.0% to ")
