@@ -58,18 +58,35 @@ def environment(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def address(environment):
+def server(environment):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     command = [PROGRAM, "ui", "--suite", environment["SUITE"], "--port", str(port)]
-    server = subprocess.Popen(command, cwd=PROJECT, env=environment, start_new_session=True)
+    # As a script starts it in the background: with interrupts ignored.
+    shell = ["sh", "-c", "trap '' INT; exec \"$@\"", "sh", *command]
+    made = subprocess.Popen(shell, cwd=PROJECT, env=environment, start_new_session=True)
     try:
         wait_for(f"http://127.0.0.1:{port}/server_info")
-        yield f"http://127.0.0.1:{port}"
+        yield made, port
     finally:
-        os.killpg(server.pid, signal.SIGTERM)
-        server.wait(timeout=60)
+        if group(made.pid):
+            os.killpg(made.pid, signal.SIGKILL)
+        made.wait(timeout=60)
+
+
+@pytest.fixture(scope="module")
+def address(server):
+    return f"http://127.0.0.1:{server[1]}"
+
+
+def group(leader: int) -> list[str]:
+    """Return the state and name of the live processes of a process group."""
+    listed = subprocess.run(
+        ["ps", "-eo", "pgid=,stat=,args="], capture_output=True, text=True, check=True
+    )
+    lines = [line.split(maxsplit=2) for line in listed.stdout.splitlines()]
+    return [line[-1] for line in lines if line[0] == str(leader) and line[1][0] != "Z"]
 
 
 def wait_for(url: str) -> None:
@@ -115,3 +132,16 @@ def test_checks_that_passed_and_failed(address, page):
     page.get_by_text("Failed").first.wait_for()
     page.goto(f"{address}/assets/captions?view=checks")
     page.get_by_text("Succeeded").first.wait_for()
+
+
+def test_ending_the_command_ends_the_servers(server):
+    process, port = server
+    assert len(group(process.pid)) > 2  # the webserver and the daemon beside it
+    process.terminate()  # this process alone, not its group
+    process.wait(timeout=120)
+    deadline = time.monotonic() + 120
+    while (left := group(process.pid)) and time.monotonic() < deadline:
+        time.sleep(1)
+    assert left == []
+    with pytest.raises(OSError):
+        urllib.request.urlopen(f"http://127.0.0.1:{port}/server_info", timeout=5)
