@@ -166,9 +166,10 @@ def image_file(folder: Path, picture: Picture) -> Path:
     for path in (folder / whole, folder / whole.name):
         if path.is_file() and path.resolve().is_relative_to(folder.resolve()):
             return path
+    names = dict.fromkeys((str(whole), whole.name))
     raise UserError(
-        f"{folder} has neither {whole} nor {whole.name}, the image {picture.image_id}: put it "
-        "there, or name the folder that holds the images."
+        f"{folder} has no {' and no '.join(names)}, the image {picture.image_id}: put it there, or "
+        "name the folder that holds the images."
     )
 
 
