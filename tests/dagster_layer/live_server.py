@@ -20,6 +20,7 @@ from bindbench.storage.store import Artifact, Store
 PROJECT = Path(__file__).parent.parent.parent
 PROGRAM = str(Path(sys.executable).parent / "bindbench")
 LOCATION, REPOSITORY = "bindbench", "__repository__"
+BACKFILL = "dagster/backfill"  # the tag of a backfill's runs
 PATIENCE = 300.0  # seconds for one thing to happen
 QUIET_TICKS = 2
 
@@ -51,7 +52,7 @@ class Live:
         (folder / "home/dagster.yaml").write_text(settings)
         self.environment = os.environ | {
             "BINDBENCH_STORE": str(folder / "store"),
-            "BINDBENCH_TICK_SECONDS": "5",
+            "BINDBENCH_TICK_SECONDS": "1",
             "BINDBENCH_WORKERS": "1",
             "DAGSTER_HOME": str(folder / "home"),
         }
@@ -164,27 +165,31 @@ class Live:
         assert self.ask(RELOAD, name=LOCATION)["__typename"] == "WorkspaceLocationEntry"
 
     def settle(self) -> None:
-        """Wait until nothing runs, and some ticks of the automation in a row asked for nothing."""
+        """Wait until nothing runs or is about to, and ticks of the automation asked for nothing."""
         quiet_since, known = time.time(), -1
 
         def still() -> bool:
             nonlocal quiet_since, known
             runs = self.runs()
-            if any(run["status"] not in OVER for run in runs) or len(runs) != known:
+            busy = any(run["status"] not in OVER for run in runs)
+            # Its later runs start when the daemon looks again, which is every 30 s.
+            filling = any(one["status"] == "REQUESTED" for one in self.backfills())
+            if busy or filling or len(runs) != known:
                 quiet_since, known = time.time(), len(runs)
                 return False
-            return sum(tick > quiet_since for tick in self.ticks()) > QUIET_TICKS
+            return sum(tick > quiet_since for tick in self.quiet_ticks()) >= QUIET_TICKS
 
         until(still)
 
-    def ticks(self) -> list[float]:
-        """Return the times of the latest ticks of the automation."""
+    def quiet_ticks(self) -> list[float]:
+        """Return the starts of the automation's latest ticks that ended and asked for nothing."""
         selector = {
             "repositoryLocationName": LOCATION,
             "repositoryName": REPOSITORY,
             "sensorName": "automation",
         }
-        return [t["timestamp"] for t in self.ask(TICKS, selector=selector)["sensorState"]["ticks"]]
+        ticks = self.ask(TICKS, selector=selector)["sensorState"]["ticks"]
+        return [tick["timestamp"] for tick in ticks if tick["status"] == "SKIPPED"]
 
     def artifact(self, asset: str, partition: str = "all") -> Artifact:
         """Return the current artifact of a partition."""
@@ -198,4 +203,4 @@ def until(holds: Callable[[], bool]) -> None:
     deadline = time.monotonic() + PATIENCE
     while not holds():
         assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(1)
+        time.sleep(0.5)

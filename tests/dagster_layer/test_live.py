@@ -3,12 +3,15 @@
 The tests of this file follow each other on one server.
 """
 
+from typing import Any
+
 import pytest
-from live_server import Live, until
+from live_server import BACKFILL, Live, until
 from test_ui import CHROMIUM, FLAGS
 
 pytestmark = pytest.mark.slow
-KEYS = ["color-n1", "color-n2", "position-n2"]
+COLOR = ["color-n1", "color-n2"]
+KEYS = [*COLOR, "position-n2"]
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +35,7 @@ def page(live):
 
 
 def cells_made(live: Live) -> list[str]:
-    return sorted(partition for partition, _ in live.made("model_scores"))
+    return sorted(str(partition) for partition, _ in live.made("model_scores"))
 
 
 def shown(live: Live) -> set[tuple[str, str]]:
@@ -78,13 +81,29 @@ def test_the_same_seed_scores_nothing(live):
     assert len(live.runs()) == runs + 1
 
 
-def test_the_asset_graph(live, page):
+@pytest.fixture(scope="module")
+def backfill(live, page):
+    """The name of a backfill of one task, launched from the page; it ends while others look on."""
+    known = {one["id"] for one in live.backfills()}
+    page.goto(f"{live.url}/assets/concept_set?view=partitions")
+    page.get_by_role("button", name="Materialize").first.click()
+    page.get_by_text("Select a partition or create one").click()
+    for key in COLOR:
+        page.locator("[role=menuitem]", has_text=key).first.click()
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Launch backfill").click()
+    until(lambda: len(live.backfills()) > len(known))
+    (launched,) = {one["id"] for one in live.backfills()} - known
+    return launched
+
+
+def test_the_asset_graph(live, page, backfill):
     page.goto(f"{live.url}/asset-groups")
     for group in ("concepts", "images", "evaluation"):
         page.get_by_text(group, exact=True).first.wait_for()
 
 
-def test_a_partition_shows_its_picture_and_its_checks(live, page):
+def test_a_partition_shows_its_picture_and_its_checks(live, page, backfill):
     page.goto(f"{live.url}/assets/images?view=partitions&partition=color-n2")
     page.get_by_text("[Show Markdown]").first.click()
     page.locator("img[src^='data:image/png;base64']").first.wait_for()
@@ -93,19 +112,16 @@ def test_a_partition_shows_its_picture_and_its_checks(live, page):
     page.get_by_text("Succeeded").first.wait_for()
 
 
-def test_a_backfill_of_one_task_from_the_page_finishes(live, page):
-    before = len(live.backfills())
-    page.goto(f"{live.url}/assets/concept_set?view=partitions")
-    page.get_by_role("button", name="Materialize").first.click()
-    page.get_by_text("Select a partition or create one").click()
-    for key in ("color-n1", "color-n2"):
-        page.locator("[role=menuitem]", has_text=key).first.click()
-    page.keyboard.press("Escape")
-    page.get_by_role("button", name="Launch backfill").click()
-    until(lambda: len(live.backfills()) > before)
-    until(lambda: live.backfills()[0]["status"].startswith("COMPLETED"))
-    backfill = live.backfills()[0]
-    assert backfill["status"] == "COMPLETED_SUCCESS"
-    assert sorted(backfill["partitionNames"]) == ["color-n1", "color-n2"]
-    page.goto(f"{live.url}/runs/b/{backfill['id']}")
+def test_a_backfill_of_one_task_from_the_page_finishes(live, page, backfill):
+    def now() -> dict[str, Any]:
+        return next(one for one in live.backfills() if one["id"] == backfill)
+
+    until(lambda: now()["status"].startswith(("COMPLETED", "FAILED", "CANCELED")))
+    assert now()["status"] == "COMPLETED_SUCCESS"
+    assert sorted(now()["partitionNames"]) == COLOR
+    runs = {
+        run["runId"] for run in live.runs() if {"key": BACKFILL, "value": backfill} in run["tags"]
+    }
+    assert sorted(str(key) for key, run in live.made("concept_set") if run in runs) == COLOR
+    page.goto(f"{live.url}/runs/b/{backfill}")
     page.get_by_text("color-n1").first.wait_for()
