@@ -126,7 +126,7 @@ def test_missing_images_are_named_before_anything_is_asked(call, tmp_path):
     (tmp_path / "im.jpg").unlink()
     code, _, err = call()
     assert code == 2
-    assert "has neither images/im.jpg nor im.jpg, the image im" in err
+    assert "has no images/im.jpg and no im.jpg, the image im" in err
     assert not (tmp_path / "o.jsonl").exists()
 
 
