@@ -125,14 +125,20 @@ def _interval(name: str, found: Estimate) -> dict[str, float]:
 
 
 def votes_of(suite: Suite, where: str, artifacts: Mapping[str, Artifact]) -> dict[str, Votes]:
-    """Return what each model that was evaluated chose, on the same samples."""
+    """Return what each model that was evaluated chose, on the same samples.
+
+    The reading that the rounds were filtered by comes first, if there is one of it: where one
+    number of a model is shown, it is of that.
+    """
+    by = settings_of(suite).filter
     found: dict[str, Votes] = {}
     for name in models_of(suite, where):
         key = f"{conme_evaluation.NAME}/{conme_evaluation.partition(where, name)}"
         if key in artifacts:
             own: Evaluated = evaluated_in(artifacts[key])
             part = _part(suite, where, name)
-            found[name] = Votes(part, own.samples, np.array(own.kept, bool), own.ballots)
+            ballots = dict(sorted(own.ballots.items(), key=lambda pair: pair[0] != by))
+            found[name] = Votes(part, own.samples, np.array(own.kept, bool), ballots)
     return {name: votes for name, votes in found.items() if votes.samples}
 
 
@@ -218,6 +224,7 @@ def build(context: Context) -> Artifact:
     settings = {
         "code": CODE_VERSION,
         "cells": cells_of(context.suite),
+        "filter": section.filter,
         "panels": {name: one.model_dump(mode="json") for name, one in section.panels.items()},
         "models": [one.model for one in section.models],
         "taxonomies": [load_taxonomy(name).model_dump() for name in section.taxonomies],
