@@ -9,7 +9,8 @@ from dagster import (
     asset,
 )
 
-from assets import agreement, instabind  # as modules: not every suite has their assets
+# As modules: not every suite has their assets.
+from assets import agreement, conme_results, instabind
 from assets.automation import when_changed, when_new_or_changed
 from assets.concepts import concept_set
 from assets.images import images, negatives, paired_set, validated
@@ -30,7 +31,10 @@ _opinions = (
     if current_suite().profile.second_judge
     else []
 )
-_sisters = [AssetDep(instabind.instabind_report)] if current_suite().instabind else []
+_sisters = [
+    *([AssetDep(instabind.instabind_report)] if current_suite().instabind else []),
+    *([AssetDep(conme_results.conme_report)] if current_suite().conme else []),
+]
 
 
 @asset(

@@ -198,7 +198,8 @@ def load_suite(source: str, folder: Path = Path("suites")) -> Suite:
     if not path.is_file():
         if path.parent == folder:
             raise unknown_name("suite", source, (p.stem for p in folder.glob("*.yaml")))
-        raise UserError(f"Suite file {path} does not exist: give a suite's name or a file's path.")
+        why = "is a folder" if path.is_dir() else "does not exist"
+        raise UserError(f"Suite file {path} {why}: give a suite's name or a file's path.")
     return resolve_suite(suite_fields(path), str(path))
 
 
@@ -326,4 +327,7 @@ def parse(model: type[M], fields: dict[str, Any], where: str) -> M:
         if fault["type"] == "extra_forbidden":
             raise unknown_name("field", field, model.model_fields, where) from None
         value = "" if fault["type"] == "missing" else f" is {fault['input']!r}"
-        raise UserError(f"{where}: {field}{value}: {fault['msg']}.") from None
+        why = fault["msg"]
+        if fault["type"] == "string_pattern_mismatch":
+            why = "use small letters, digits, '-' and '_', beginning with a letter or a digit"
+        raise UserError(f"{where}: {field}{value}: {why}.") from None

@@ -108,3 +108,12 @@ def test_shipped_suites_load():
     for path in folder.glob("*.yaml"):
         fields = yaml.safe_load(path.read_text(encoding="utf-8"))
         assert load_suite(path.stem, folder).name == fields["name"]
+
+
+def test_a_name_that_cannot_be_one_is_said_in_words(tmp_path):
+    (tmp_path / "x.yaml").write_text("name: é ☃\nprofile: embedded\n", encoding="utf-8")
+    with pytest.raises(UserError, match="name is 'é ☃': use small letters, digits"):
+        load_suite(str(tmp_path / "x.yaml"))
+    (tmp_path / "y.yaml").mkdir()
+    with pytest.raises(UserError, match=r"y\.yaml is a folder: give"):
+        load_suite(str(tmp_path / "y.yaml"))

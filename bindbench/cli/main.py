@@ -303,6 +303,12 @@ def main() -> None:
     except UserError as error:
         stderr.print(f"bindbench: {error}", style="red", markup=False, highlight=False)
         sys.exit(2)
+    except (FileExistsError, IsADirectoryError, NotADirectoryError, PermissionError) as error:
+        if error.filename is None:
+            raise
+        reason = f"bindbench: {error.filename} can't be used here ({error.strerror}): give another."
+        stderr.print(reason, style="red", markup=False, highlight=False)
+        sys.exit(2)
     except KeyboardInterrupt:
         sys.exit(130)
 

@@ -63,6 +63,9 @@ def metrics(table: Outcomes, seed: int = 0, resamples: int = RESAMPLES) -> Metri
         name: bootstrap_ratio(top, bottom, images, seed, resamples)
         for name, (top, bottom) in parts.items()
     }
+    intervals = {name: (one.low, one.high) for name, one in estimates.items() if one}
+    if len(table) and not images.any():  # one image tells nothing of others
+        intervals = dict.fromkeys(intervals, (0.0, 1.0))
     rates = {name: int(top.sum()) / max(int(down.sum()), 1) for name, (top, down) in parts.items()}
     return Metrics(
         total=len(table),
@@ -78,7 +81,7 @@ def metrics(table: Outcomes, seed: int = 0, resamples: int = RESAMPLES) -> Metri
         distance_counts={
             str(d): int((distance == d).sum()) for d in range(1, int(table.group_size.max()))
         },
-        intervals={name: (one.low, one.high) for name, one in estimates.items() if one},
+        intervals=intervals,
     )
 
 

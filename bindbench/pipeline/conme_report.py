@@ -22,6 +22,7 @@ from bindbench.suite import Suite
 NAME = "conme_report"
 CODE_VERSION = "1"
 SCHEMA = pa.schema([("page", pa.string()), ("html", pa.large_string())])
+FOLDER = "conme"  # below that of the suite's report
 SHOWN = 12  # samples of a set and panel
 SIDE, LIMIT = 240, 40_000  # pixels and bytes of a picture
 
@@ -115,7 +116,7 @@ def build(context: Context) -> Artifact:
 
 def export(context: Context, artifact: Artifact) -> str:
     """Write the page beside the artifacts and return its path."""
-    folder = context.store.path / "html" / "conme"
+    folder = context.store.path / "html" / FOLDER
     rows = artifact.read().to_pylist()
     for row in rows:
         write_atomically(folder / row["page"], row["html"].encode(), context.store.path / SCRATCH)

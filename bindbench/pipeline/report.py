@@ -9,6 +9,7 @@ import pyarrow as pa
 from bindbench.pipeline import (
     captions,
     concept_set,
+    conme_report,
     filter_shift,
     images,
     instabind_report,
@@ -72,9 +73,11 @@ def inputs(context: Context) -> Mapping[str, Artifact]:
             found |= {f"{second_opinion.NAME}/{key}": second} if second else {}
             cells = f"{model_scores.NAME}/{model_scores.partition(key, '')}"
             found |= {name: part for name, part in scored.items() if name.startswith(cells)}
-    pages = context.store.current(instabind_report.NAME, UNPARTITIONED)
-    if context.suite.instabind and pages:
-        found[instabind_report.NAME] = pages
+    sections = {instabind_report: context.suite.instabind, conme_report: context.suite.conme}
+    for stage, section in sections.items():
+        pages = context.store.current(stage.NAME, UNPARTITIONED)
+        if section and pages:
+            found[stage.NAME] = pages
     return found
 
 

@@ -10,7 +10,9 @@ from bindbench.analysis.calibration import FAULT_FREE, Calibration, calibrate, i
 from bindbench.analysis.order import ImageAxis, along_axis, order_correlation
 from bindbench.candidates import candidate_families, candidate_texts
 from bindbench.captions.minimal import write_minimal
+from bindbench.conme.report import PAGE
 from bindbench.pipeline import (
+    conme_report,
     filter_shift,
     images,
     instabind_report,
@@ -69,14 +71,20 @@ def collect(suite: Suite, artifacts: Artifacts) -> ReportData:
 
 def sisters(suite: Suite, artifacts: Artifacts) -> list[tuple[str, str]]:
     """Return the first pages of the sister benchmarks, as they lie below the report's folder."""
-    if instabind_report.NAME not in artifacts or suite.instabind is None:
-        return []
-    pages = set(artifacts[instabind_report.NAME].read(["page"])["page"].to_pylist())
-    firsts = {name: instabind_report.first_page(name) for name in suite.instabind.sets}
+    pages = {
+        name: set(artifacts[name].read(["page"])["page"].to_pylist())
+        for name in (instabind_report.NAME, conme_report.NAME)
+        if name in artifacts
+    }
+    firsts = [
+        (f"InstaBind: {name}", instabind_report, instabind_report.first_page(name))
+        for name in (suite.instabind.sets if suite.instabind else ())
+    ]
+    firsts.append(("ConMe", conme_report, PAGE))
     return [
-        (f"InstaBind: {name}", f"{instabind_report.FOLDER}/{page}")
-        for name, page in firsts.items()
-        if page in pages
+        (title, f"{stage.FOLDER}/{page}")
+        for title, stage, page in firsts
+        if page in pages.get(stage.NAME, ())
     ]
 
 

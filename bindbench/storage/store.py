@@ -216,7 +216,7 @@ class Store:
             cause = error.__cause__ or error
             raise UserError(
                 f"The store {self.path} can't be written ({type(cause).__name__}: {cause}): "
-                "give a folder that you may write to."
+                "give a folder or a bucket that you may write to."
             ) from error
 
 

@@ -4,6 +4,7 @@ import json
 import sys
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from PIL import Image as PILImage
 from spine_driver import small_suite
@@ -110,12 +111,26 @@ def test_the_report_has_pages_for_the_set(fields, tmp_path):
     assert pages[0] == "instabind-cars.html"
 
 
+class PagesOf:
+    """Stands for the artifact of a report."""
+
+    def __init__(self, page):
+        self._page = page
+
+    def read(self, columns):
+        return pa.table({"page": [self._page]})
+
+
 def test_the_suites_report_links_the_pages_that_there_are(fields, tmp_path):
     context = context_of(fields, tmp_path / "store")
     found = {"instabind_report": build(context)["instabind_report/all"]}
     link = ("InstaBind: cars", "instabind/instabind-cars.html")
     assert sisters(context.suite, found) == [link]
     assert sisters(context.suite, {}) == []
+    assert sisters(context.suite, found | {"conme_report": PagesOf("conme.html")}) == [
+        link,
+        ("ConMe", "conme/conme.html"),
+    ]
     page = render_report(ReportData("small", sisters=[link]))["index.html"]
     assert '<a href="instabind/instabind-cars.html">InstaBind: cars</a>' in page
 
