@@ -8,6 +8,8 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
+from bindbench.text_files import write_text
+
 log = logging.getLogger(__name__)
 
 
@@ -109,7 +111,7 @@ def run_finetuning(
         result = measure(context, trained, built_keys(context))
     finally:
         engine.close()
-    (out / RESULT).write_text(to_json(result), encoding="utf-8")
+    write_text(out / RESULT, to_json(result))
     if as_json:
         print(json.dumps(result, indent=2, ensure_ascii=False))
         return

@@ -87,13 +87,14 @@ def mine(
 
 def _write_review(path: Path, annotations: "Annotations", images: Path | None) -> None:
     from bindbench.instabind.review import FORM, group_tasks, review_list
-    from bindbench.people.label_studio import config, export_tasks, write
+    from bindbench.people.label_studio import config, export_tasks
+    from bindbench.text_files import write_text
 
     if path.suffix == ".csv":
-        write(path, review_list(annotations))
+        write_text(path, review_list(annotations))
     elif path.suffix == ".json":
         export_tasks(path, group_tasks(annotations, images), FORM)
-        write(path.with_suffix(".xml"), config(FORM))
+        write_text(path.with_suffix(".xml"), config(FORM))
     else:
         raise UserError(f"The review list {path} must end on .csv, or .json for Label Studio.")
 
@@ -108,11 +109,12 @@ def export(
     sample: Sample = None,
 ) -> None:
     """Write review tasks and, beside them, the labeling config (.xml)."""
-    from bindbench.people.label_studio import config, export_tasks, write
+    from bindbench.people.label_studio import config, export_tasks
+    from bindbench.text_files import write_text
 
     tasks, form = _tasks(annotations, images, sample)
     export_tasks(out, tasks, form)
-    write(out.with_suffix(".xml"), config(form))
+    write_text(out.with_suffix(".xml"), config(form))
     typer.echo(f"{len(tasks)} tasks: {out}; labeling config: {out.with_suffix('.xml')}")
 
 
@@ -133,11 +135,11 @@ def import_(
     from dataclasses import asdict
 
     from bindbench.people.agreement import pair_agreement
-    from bindbench.people.label_studio import write
+    from bindbench.text_files import write_text
 
     said, counts = _confirmed(labels, out, annotations, sample)
     if judgements:
-        write(judgements, "".join(json.dumps(asdict(one)) + "\n" for one in said))
+        write_text(judgements, "".join(json.dumps(asdict(one)) + "\n" for one in said))
     choices = list(said[0].answers)
     pairs = {choice: asdict(pair_agreement(said, choice)) for choice in choices}
     found = {"judgements": len(said), **counts, "pairs": pairs}

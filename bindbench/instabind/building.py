@@ -5,11 +5,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bindbench.errors import UserError
 from bindbench.instabind.annotations import Annotations, Group, Picture
 from bindbench.instabind.audit import order_labels
 from bindbench.instabind.limits import left_to_right
 from bindbench.models.base import Box
+from bindbench.text_files import write_text
 
 VERSION = "1"
 
@@ -105,7 +105,4 @@ def write_annotations(path: Path, annotations: Annotations) -> None:
         UserError: the file cannot be written.
     """
     text = json.dumps(annotations.model_dump(mode="json"), indent=1, ensure_ascii=False)
-    try:
-        path.write_text(text + "\n", encoding="utf-8")
-    except OSError as error:
-        raise UserError(f"Cannot write {path}: {error.strerror}.") from None
+    write_text(path, text + "\n")

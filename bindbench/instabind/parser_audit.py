@@ -14,6 +14,7 @@ from bindbench.instabind.located_json import read_text
 from bindbench.instabind.outcomes import Outcomes, outcomes
 from bindbench.instabind.outputs import Outputs
 from bindbench.instabind.questions import Question
+from bindbench.text_files import write_text
 
 FIELDS: tuple[str, ...] = (
     "question_id",
@@ -87,10 +88,7 @@ def write_sample(path: Path, rows: list[dict[str, str]]) -> None:
     writer = csv.DictWriter(text, list(FIELDS))
     writer.writeheader()
     writer.writerows(rows)
-    try:
-        path.write_text(text.getvalue(), encoding="utf-8", newline="")
-    except OSError as error:
-        raise UserError(f"Cannot write {path}: {error.strerror}.") from None
+    write_text(path, text.getvalue())
 
 
 def read_sample(path: Path) -> list[dict[str, str]]:

@@ -16,6 +16,7 @@ from bindbench.errors import UserError
 from bindbench.instabind.annotations import Annotations, Group, Instance, Neighbors, Picture
 from bindbench.instabind.located_json import invalid, read_json_lines
 from bindbench.instabind.parsing import LETTERS, canonical
+from bindbench.text_files import write_text
 
 Level = Literal["L1", "L2", "L3", "L4"]
 LEVELS: tuple[Level, ...] = ("L1", "L2", "L3", "L4")
@@ -284,10 +285,7 @@ def write_questions(path: Path, rows: Iterable[Question]) -> None:
         UserError: the file cannot be written.
     """
     text = "".join(json.dumps(row.record(), ensure_ascii=False) + "\n" for row in rows)
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise UserError(f"Cannot write {path}: {error.strerror}.") from None
+    write_text(path, text)
 
 
 def read_questions(path: Path) -> dict[str, Question]:

@@ -10,6 +10,7 @@ from bindbench.instabind.outputs import Outputs, read_outputs
 from bindbench.instabind.questions import Question, read_questions
 from bindbench.instabind.report import render_report
 from bindbench.instabind.report_gallery import PictureOf
+from bindbench.text_files import write_text
 
 
 def write_report(
@@ -42,7 +43,7 @@ def write_report(
     )
     out.mkdir(parents=True, exist_ok=True)
     for name, html in pages.items():
-        (out / name).write_text(html, encoding="utf-8")
+        write_text(out / name, html)
     return out / next(iter(pages))
 
 

@@ -14,6 +14,7 @@ from xml.etree import ElementTree
 from bindbench.errors import UserError, unknown_name
 from bindbench.instabind.located_json import read_json
 from bindbench.people.tasks import Choice, Form, Judgement, Task, check_tasks
+from bindbench.text_files import write_text
 
 ID, IMAGE, COMMENT = "task_id", "image", "comment"
 NAME = re.compile(r"[A-Za-z]\w*")
@@ -79,19 +80,7 @@ def export_tasks(path: Path, tasks: Sequence[Task], form: Form) -> None:
     rows = [
         {"data": {ID: t.id, **({IMAGE: t.image} if form.image else {}), **t.texts}} for t in tasks
     ]
-    write(path, json.dumps(rows, indent=1, ensure_ascii=False) + "\n")
-
-
-def write(path: Path, text: str) -> None:
-    """Write a text file.
-
-    Raises:
-        UserError: it cannot be written.
-    """
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise UserError(f"Cannot write {path}: {error.strerror}.") from None
+    write_text(path, json.dumps(rows, indent=1, ensure_ascii=False) + "\n")
 
 
 def read_judgements(path: Path, tasks: Sequence[str], form: Form) -> list[Judgement]:

@@ -15,13 +15,14 @@ from bindbench.conme.review import FORM, Found, judged, tasks
 from bindbench.conme.samples import Sample
 from bindbench.conme.verification import Verified, draw, verified
 from bindbench.errors import UserError
-from bindbench.people.label_studio import config, export_tasks, read_judgements, write
+from bindbench.people.label_studio import config, export_tasks, read_judgements
 from bindbench.people.tasks import Judgement
 from bindbench.pipeline import conme_images, conme_results, conme_second_round
 from bindbench.pipeline.base import Context, ShardInputs, table, whole
 from bindbench.pipeline.conme_cells import split
 from bindbench.pipeline.conme_rounds import kept_in, samples_in
 from bindbench.storage.store import Artifact
+from bindbench.text_files import write_text
 
 NAME = "conme_verified"
 CODE_VERSION = "1"
@@ -71,7 +72,7 @@ def export(context: Context, where: str, size: int, seed: int, out: Path) -> int
     drawn = draw([one.image_id for one in final], size, seed)
     pictures = Pictures(context.current(conme_images.NAME, split(where)[0]))
     export_tasks(out, tasks([final[i] for i in drawn], pictures), FORM)
-    write(out.with_suffix(".xml"), config(FORM))
+    write_text(out.with_suffix(".xml"), config(FORM))
     return len(drawn)
 
 

@@ -25,6 +25,11 @@ def check_suite(suite: Suite) -> None:
 
     Every role's model is looked up, and every benchmark's space is counted.
     """
+    if suite.models and not Path(suite.models).is_file():
+        raise UserError(
+            f"Suite {suite.name}: models names {suite.models}, which is no file: make it ('models: "
+            "[]' will do), or leave the field out."
+        )
     for role, settings in models_of(suite.profile):
         name, family, options = registry.resolve(role, settings)
         family.ready(name, options)

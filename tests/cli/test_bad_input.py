@@ -68,6 +68,7 @@ def test_a_dagster_home_of_ones_own_gets_the_projects_settings(project, monkeypa
     ("fields", "words"),
     [
         ({"profile": "embeded"}, "Unknown profile 'embeded': did you mean embedded?"),
+        ({"models": "none.yaml"}, "Suite mine: models names"),
         ({"overrides": {"judge": {"model": "pixel:validator"}}}, "did you mean pixels"),
         ({"overrides": {"generator": {"model": "mitsuba:icon"}}}, "did you mean mitsuba:icons?"),
         ({"overrides": {"writer": {"model": "gemma"}}}, "write family:name@revision"),

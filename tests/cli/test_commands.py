@@ -32,7 +32,7 @@ def commands() -> list[str]:
 def project(tmp_path_factory) -> Path:
     """A checkout that only links to this one, so that nothing is written here."""
     folder = tmp_path_factory.mktemp("checkout")
-    for name in ("workspace.yaml", "definitions.py"):
+    for name in ("workspace.yaml", "definitions.py", "models.yaml"):
         (folder / name).symlink_to(PROJECT / name)
     (folder / "suites").mkdir()
     for path in (PROJECT / "suites").glob("*.yaml"):

@@ -95,7 +95,7 @@ def test_a_pilot_builds_fifty_concepts_under_its_own_name(monkeypatch, tmp_path,
 @pytest.mark.slow
 def test_a_pilot_from_the_command_to_the_projection(tmp_path, monkeypatch):
     project = Path(__file__).parent.parent.parent
-    for name in ("workspace.yaml", "definitions.py"):
+    for name in ("workspace.yaml", "definitions.py", "models.yaml"):
         (tmp_path / name).symlink_to(project / name)
     (tmp_path / "suites").mkdir()
     (tmp_path / "dagster_home").mkdir()
