@@ -11,8 +11,7 @@ def conversation_grid(rows: Rows) -> Grid:
     """Return both rounds of every conversation (the shape of ConMe's Tables 1 and 3)."""
     lines = [
         (
-            row["set"],
-            row["panel"],
+            f"{row['set']}, {row['panel']}",
             f"{row['round']}",
             *(f"{row[name]:,}" for name in ("images", "questions", "samples")),
             percent(row["accuracy"]),
@@ -23,12 +22,12 @@ def conversation_grid(rows: Rows) -> Grid:
         )
         for row in rows
     ]
-    headers = ("Set", "Panel", "Round", "Images", "Questions", "Samples", "Acc.", "Kept")
+    headers = ("Set, panel", "Round", "Images", "Questions", "Samples", "Acc.", "Kept")
     return Grid(
         "ConMe: the conversation",
         (*headers, "Acc. kept", "Wrong", "Wrong kept"),
         tuple(lines),
-        names=2,
+        names=1,
         note="Acc.: the targets' mean, both orders of the options. Kept: what a target misses. "
         "Wrong: samples that are truly so, of those that what was drawn decides, with the 95% "
         "interval.",
