@@ -46,6 +46,7 @@ class Live:
     def __init__(self, folder: Path):
         self.folder, self.suite = folder, folder / "live.yaml"
         self.models = folder / "models.yaml"
+        self.models.write_text("models: []\n")
         self.write(seed=0)
         (folder / "home").mkdir()
         settings = (PROJECT / "dagster_home/dagster.yaml").read_text()
