@@ -1,7 +1,7 @@
 """The models file: a YAML file that a user edits, with models and watches on the hub.
 
-A suite names it by its field ``models``. One that is removed while Dagster runs holds nothing; a run
-refuses to start without it.
+A suite names it by its field ``models``. One that is removed while Dagster runs holds nothing; a
+run refuses to start without it.
 """
 
 from collections.abc import Iterator
