@@ -6,6 +6,7 @@ import logging
 import random
 import threading
 import time
+import urllib.request
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -44,6 +45,10 @@ def s3_server() -> Iterator[str]:
     server.start()
     endpoint = "http://{}:{}".format(*server.get_host_and_port())
     try:
+        # What earlier servers of this process held is moto's still.
+        urllib.request.urlopen(
+            urllib.request.Request(f"{endpoint}/moto-api/reset", method="POST")
+        ).close()
         client(endpoint).mkdir(BUCKET)
         yield endpoint
     finally:
