@@ -1,24 +1,16 @@
 """The asset ``conme_harder_questions``: questions after the targets' answers (ConMe, stage 6)."""
 
-import functools
 from dataclasses import dataclass
 
 import pyarrow as pa
 
 from bindbench.conme.examiner import Answered, Asked
-from bindbench.pipeline import conme_images, conme_open_answers, conme_questions
+from bindbench.pipeline import conme_open_answers, conme_questions
 from bindbench.pipeline.asking import ask_all
-from bindbench.pipeline.base import Context, ShardInputs, aligned, table
-from bindbench.pipeline.conme_cells import panel_of, split
+from bindbench.pipeline.base import Context, ShardInputs, table
 from bindbench.pipeline.conme_images import shown
-from bindbench.pipeline.conme_questions import (
-    SCHEMA,
-    row_of,
-    sets_of,
-    strong_settings,
-    summarize,
-)
-from bindbench.pipeline.conme_strong import holding_strong, load_strong
+from bindbench.pipeline.conme_questions import SCHEMA, build_round, row_of, sets_of
+from bindbench.pipeline.conme_strong import load_strong
 from bindbench.storage.store import Artifact
 from bindbench.suite import RoleSettings, Suite
 
@@ -54,19 +46,5 @@ class AskHarder:
 
 def build(context: Context, where: str) -> Artifact:
     """Build the questions of the second round."""
-    name, panel = split(where)
-    strong = panel_of(context.suite, panel).strong
-    settings = strong_settings(context, where, CODE_VERSION)
-    inputs = {conme_images.NAME: context.current(conme_images.NAME, name)} | {
-        module.NAME: context.current(module.NAME, where)
-        for module in (conme_questions, conme_open_answers)
-    }
-    return holding_strong(context, strong).build(
-        NAME,
-        where,
-        SCHEMA,
-        settings,
-        aligned(settings, inputs),
-        AskHarder(context.suite, strong),
-        functools.partial(summarize, strong=strong),
-    )
+    read = (conme_questions, conme_open_answers)
+    return build_round(context, where, (NAME, CODE_VERSION), read, AskHarder)

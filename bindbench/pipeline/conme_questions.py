@@ -3,8 +3,9 @@
 import functools
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from types import ModuleType
 from typing import Any
 
 import pyarrow as pa
@@ -91,37 +92,52 @@ def row_of(key: str, round: Round, asked: Asked) -> dict[str, Any]:
     }
 
 
-def strong_settings(context: Context, where: str, code: str) -> dict[str, Any]:
-    """Return what determines questions beside what was said before."""
+def build_round(
+    context: Context,
+    where: str,
+    stage: tuple[str, str],
+    read: Sequence[ModuleType],
+    function: Callable[[Suite, RoleSettings], Callable[[ShardInputs], pa.Table]],
+) -> Artifact:
+    """Build the questions of one round.
+
+    Args:
+        context: of the suite.
+        where: the set and the panel.
+        stage: its asset and the version of its code.
+        read: the stages of what was said before.
+        function: makes what asks for the questions of a shard.
+    """
+    name, panel = split(where)
+    strong = panel_of(context.suite, panel).strong
     section = settings_of(context.suite)
-    return {
+    asset, code = stage
+    settings = {
         "code": code,
-        "strong": describe_strong(context.suite, panel_of(context.suite, split(where)[1]).strong),
+        "strong": describe_strong(context.suite, strong),
         "questions": section.questions,
         "negatives": section.negatives,
         "attempts": section.attempts,
         "tokens": section.tokens.questions,
     }
-
-
-def build(context: Context, where: str) -> Artifact:
-    """Build the questions of the first round."""
-    name, panel = split(where)
-    strong = panel_of(context.suite, panel).strong
-    settings = strong_settings(context, where, CODE_VERSION)
     inputs = {conme_images.NAME: context.current(conme_images.NAME, name)} | {
-        module.NAME: context.current(module.NAME, where)
-        for module in (conme_strong_descriptions, conme_target_descriptions)
+        module.NAME: context.current(module.NAME, where) for module in read
     }
     return holding_strong(context, strong).build(
-        NAME,
+        asset,
         where,
         SCHEMA,
         settings,
         aligned(settings, inputs),
-        AskFirst(context.suite, strong),
+        function(context.suite, strong),
         functools.partial(summarize, strong=strong),
     )
+
+
+def build(context: Context, where: str) -> Artifact:
+    """Build the questions of the first round."""
+    read = (conme_strong_descriptions, conme_target_descriptions)
+    return build_round(context, where, (NAME, CODE_VERSION), read, AskFirst)
 
 
 def summarize(artifact: Artifact, strong: RoleSettings) -> dict[str, Any]:

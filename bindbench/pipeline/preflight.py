@@ -1,5 +1,6 @@
 """Checks a suite before anything is loaded or built."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from bindbench.concepts import space_size
@@ -56,12 +57,17 @@ def check_words(suite: Suite) -> None:
 
 def check_slugs(suite: Suite) -> None:
     """Raise a UserError for two scorers whose scores would have one partition."""
+    _distinct(suite, "scorers", suite.profile.scorers)
+
+
+def _distinct(suite: Suite, what: str, models: Iterable[RoleSettings]) -> None:
+    """Raise a UserError for two models that would have one partition."""
     slugs: dict[str, str] = {}
-    for settings in suite.profile.scorers:
+    for settings in models:
         name = ModelName.parse(settings.model)
         if name.slug in slugs:
             raise UserError(
-                f"Suite {suite.name}: scorers {slugs[name.slug]} and {name} would share the "
+                f"Suite {suite.name}: {what} {slugs[name.slug]} and {name} would share the "
                 f"partition {name.slug}: keep one of them."
             )
         slugs[name.slug] = str(name)
@@ -90,13 +96,7 @@ def check_instabind(suite: Suite) -> None:
                     f"Suite {suite.name}: instabind.sets.{name} needs annotations (a file) and "
                     f"images (a folder), but {path or 'one'} is not there."
                 )
-    slugs: dict[str, str] = {}
     for settings in suite.instabind.models:
         name, family, options = registry.resolve("answerer", settings)
         family.ready(name, options)
-        if name.slug in slugs:
-            raise UserError(
-                f"Suite {suite.name}: answerers {slugs[name.slug]} and {name} would share the "
-                f"partition {name.slug}: keep one of them."
-            )
-        slugs[name.slug] = str(name)
+    _distinct(suite, "answerers", suite.instabind.models)

@@ -12,12 +12,10 @@ T = TypeVar("T")
 
 log = logging.getLogger(__name__)
 
-# Seconds between the tries. The clients try a few times themselves, within seconds.
+# Seconds between the tries; those of S3's own client are switched off.
 WAITS = (0.5, 1.0, 2.0, 4.0, 8.0)
-ABSENT = (
-    FileNotFoundError,
-    NotADirectoryError,
-)  # an answer, which the callers know what to do with
+ABSENT = (FileNotFoundError, NotADirectoryError)  # an answer that the callers know how to take
+# Of the program: asking again changes nothing.
 MISTAKES = (ValueError, TypeError, KeyError, AttributeError, ImportError, NotImplementedError)
 # Asking again would give the same; the second of botocore, which need not be installed.
 REFUSALS = ("PermissionError", "NoCredentialsError", "PartialCredentialsError", "ProfileNotFound")
