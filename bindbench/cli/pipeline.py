@@ -22,6 +22,7 @@ from bindbench.cli.places import project_folder, store_of, workers_of
 from bindbench.cli.processes import PROCESS_TAG, release_dead_runs, this_process
 from bindbench.errors import UserError
 from bindbench.suite import Suite, load_suite, read_yaml, resolve_suite, suite_fields
+from bindbench.text_files import write_text
 
 if TYPE_CHECKING:
     from dagster import DagsterInstance, Definitions, ExecuteInProcessResult
@@ -91,7 +92,7 @@ def prepare(source: str, overrides: Overrides) -> Suite:
         path = target
     validate(suite)
     if changed != fields:  # only now: a refused run leaves no suite file
-        path.write_text(WRITTEN + yaml.safe_dump(changed, sort_keys=False), encoding="utf-8")
+        write_text(path, WRITTEN + yaml.safe_dump(changed, sort_keys=False))
     os.environ["BINDBENCH_SUITE"] = str(path.resolve())
     return suite
 
@@ -126,7 +127,7 @@ def set_environment(folder: Path, store: str | None, workers: int | None) -> Non
         raise UserError(f"DAGSTER_HOME {home} is no folder ({error}): name one.") from None
     settings = home / "dagster.yaml"
     if not settings.exists():  # Dagster's own defaults have telemetry on and no pools
-        settings.write_bytes((folder / "dagster_home" / "dagster.yaml").read_bytes())
+        write_text(settings, (folder / "dagster_home/dagster.yaml").read_text(encoding="utf-8"))
         logger.info("%s is new: it has the settings of this project's dagster_home", settings)
     os.environ["DAGSTER_HOME"] = str(home)
     if store:

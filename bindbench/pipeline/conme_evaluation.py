@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from bindbench.conme.choices import Ballots
-from bindbench.conme.modes import READINGS, Case, Vote, Votes, modes_of, vote
+from bindbench.conme.modes import Case, Vote, Votes, modes_of, vote
 from bindbench.conme.samples import Sample, plain
 from bindbench.conme.settings import Mode
 from bindbench.errors import Unfinished, unknown_name
@@ -212,11 +212,6 @@ def _summary(artifact: Artifact, model: RoleSettings, asked: Sequence[Mode]) -> 
         "no_choice": dict(sorted(unread.items())),
     }
     return found | usage_summary("answerer", model, (raw for r in rows for raw in r["raws"]))
-
-
-def readings_of(modes: Sequence[Mode]) -> list[str]:
-    """Return what the answers of modes are read as."""
-    return [reading for mode in modes for reading in READINGS[mode]]
 
 
 @dataclass(frozen=True, eq=False)
