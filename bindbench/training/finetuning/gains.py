@@ -6,7 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from bindbench.analysis.accuracy import Design
-from bindbench.analysis.resampling import bootstrap_mean, crossed_mean
+from bindbench.analysis.crossed import crossed_mean
+from bindbench.analysis.resampling import bootstrap_mean
 
 
 @dataclass(frozen=True)
@@ -24,8 +25,8 @@ class Gain:
 def gain(first: np.ndarray, second: np.ndarray, design: Design, seed: int = 0) -> Gain | None:
     """Return how much the second accuracies are above the first; None without items.
 
-    Seeds and scenes are resampled crosswise, since all seeds meet the same scenes: the mean plus
-    and minus t times the square root of the variance of both (``resampling.crossed_variance``).
+    Seeds and scenes are crossed, since all seeds meet the same scenes: the interval is that of
+    ``analysis.crossed.crossed_mean``.
     The interval is never narrower than the adjusted bootstrap over scenes, so that it has a width
     where all seeds agree on every item.
 

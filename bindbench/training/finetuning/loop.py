@@ -34,6 +34,7 @@ class Prepared:
     pixels: Inputs
     memory: TokenMemory
     validation: Validation
+    before: Checked  # the pretrained model on the validation part
     asked: int  # positives of a batch
 
     @property
@@ -146,6 +147,7 @@ class _Run:
             "batch_asked": self._prepared.asked,
             "steps": self._step,
             "best_step": best["step"],
+            "pretrained_validation_accuracy": self._prepared.before.accuracy,
             "validation_accuracy": best["accuracy"],
             "checks": self._checks,
         }

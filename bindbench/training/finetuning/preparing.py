@@ -8,7 +8,7 @@ from bindbench.pipeline import images, negatives
 from bindbench.pipeline.base import Context
 from bindbench.suite import RoleSettings
 from bindbench.training.finetuning.batches import Inputs, TokenMemory
-from bindbench.training.finetuning.checking import validation_of
+from bindbench.training.finetuning.checking import check, validation_of
 from bindbench.training.finetuning.loop import Prepared
 from bindbench.training.finetuning.parts import Split
 from bindbench.training.finetuning.recipe import BATCHES, Recipe
@@ -30,13 +30,11 @@ def prepare(context: Context, recipe: Recipe, parts: Split) -> Prepared:
     training, validation = parts.parts["training"], parts.parts["validation"]
     memory = TokenMemory(towers.tokens)
     pretrained = {name: value.clone() for name, value in towers.model.state_dict().items()}
+    pixels = _pixels(context, towers, training)
+    checked = validation_of(validation, _pixels(context, towers, validation), memory, recipe)
+    before = check(towers, checked)
     return Prepared(
-        towers,
-        pretrained,
-        training,
-        _pixels(context, towers, training),
-        memory,
-        validation_of(validation, _pixels(context, towers, validation), memory, recipe),
+        *(towers, pretrained, training, pixels, memory, checked, before),
         recipe.batch or BATCHES[towers.loss],
     )
 

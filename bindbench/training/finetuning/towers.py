@@ -10,7 +10,6 @@ from torch import Tensor, nn
 from bindbench.errors import UserError
 from bindbench.models import registry
 from bindbench.models.base import Image
-from bindbench.models.family import ModelName
 from bindbench.models.hf_contrastive import HfEncoders
 from bindbench.models.open_clip_scorer import OpenClipEncoders
 from bindbench.scoring.contrastive import ContrastiveScorer
@@ -35,7 +34,7 @@ def load_towers(settings: RoleSettings, lexicon: Lexicon, chunk: int, precision:
             f"{name}: weights are trained in float32, not {options.dtype}: leave out the option "
             "dtype, and set --precision for the activations."
         )
-    if not _is_contrastive(name, options):
+    if not registry.is_contrastive(name, options):
         raise UserError(
             f"{name} has no text tower to fine-tune, as it is no contrastive model: give one of "
             "open_clip, or a CLIP, SigLIP or SigLIP 2 model of transformers."
@@ -43,19 +42,6 @@ def load_towers(settings: RoleSettings, lexicon: Lexicon, chunk: int, precision:
     scorer = family.load(name, options, lexicon)
     assert isinstance(scorer, ContrastiveScorer)
     return Towers(scorer.encoders, chunk, precision)
-
-
-def _is_contrastive(name: ModelName, options: Any) -> bool:
-    """Whether a model is contrastive, found out before anything large is loaded."""
-    if name.family == "hf":
-        from bindbench.models.hf_names import find_source
-
-        return find_source(name.name, name.revision, options).kind == "contrastive"
-    if name.family == "nano":
-        from bindbench.models.embedded_families import NANO_VLMS
-
-        return name.name not in NANO_VLMS
-    return name.family == "open_clip"
 
 
 class Towers:
