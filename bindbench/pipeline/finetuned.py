@@ -80,7 +80,7 @@ def train_all(
     Raises:
         UserError: the model, the data or the folder is not fit for it; see what it calls.
     """
-    from bindbench.training.finetuning.loop import MODEL, Training, train
+    from bindbench.training.finetuning.loop import MODEL, Training, finished, train
     from bindbench.training.finetuning.preparing import fingerprint, prepare
 
     folder = folder.resolve()
@@ -92,7 +92,7 @@ def train_all(
     if missing := [key for key in recipe.benchmarks if key not in built]:
         raise one_model.not_built(context, missing)
     parts = split(context, recipe)
-    prepared = prepare(context, recipe, parts)
+    prepared = None  # not at all where everything is trained
     scenes = sorted({*parts.trained, *scenes_of(recipe.model)})
     records = []
     for seed in range(recipe.seeds):
@@ -104,7 +104,10 @@ def train_all(
                 fingerprint(context, recipe, kind=kind, seed=seed),
                 scenes,
             )
-            record = train(prepared, recipe, training, report)
+            record = finished(training, report)
+            if record is None:
+                prepared = prepared or prepare(context, recipe, parts)
+                record = train(prepared, recipe, training, report)
             model = f"{record['family']}:{training.folder / MODEL}"
             records.append({"model": model} | record)
     return Trained(recipe, parts, records)

@@ -59,6 +59,21 @@ class Training:
         return f"{self.kind}, seed {self.seed}"
 
 
+def finished(training: Training, report: Report) -> dict[str, Any] | None:
+    """Return the record of a training that is finished, None of one that is not.
+
+    Raises:
+        UserError: the folder holds a training of other settings or data.
+    """
+    record = training.folder / RECORD
+    if not record.is_file():
+        return None
+    found = json.loads(record.read_text(encoding="utf-8"))
+    _check_same(found["fingerprint"], training)
+    report(f"{training.label}: is finished")
+    return found
+
+
 def train(prepared: Prepared, recipe: Recipe, training: Training, report: Report) -> dict[str, Any]:
     """Train a model, or go on where a killed run was, and return the record of it.
 
@@ -67,17 +82,11 @@ def train(prepared: Prepared, recipe: Recipe, training: Training, report: Report
     Raises:
         UserError: the folder holds a training of other settings or data.
     """
-    record = training.folder / RECORD
-    if record.is_file():
-        found = json.loads(record.read_text(encoding="utf-8"))
-        _check_same(found["fingerprint"], training)
-        report(f"{training.label}: is finished")
-        return found
     training.folder.mkdir(parents=True, exist_ok=True)
     run = _Run(prepared, recipe, training)
     run.resume()
     run.go_on(report)
-    return run.finish(record)
+    return run.finish(training.folder / RECORD)
 
 
 def _check_same(fingerprint: str, training: Training) -> None:
