@@ -11,9 +11,11 @@ from assets import agreement, concepts, drift, evaluation, images
 from assets.checks import asset_checks
 from assets.conme import conme_assets
 from assets.conme_results import conme_result_assets
+from assets.faithfulness import faithfulness_assets
 from assets.finetuning import finetuning_assets
 from assets.instabind import instabind_assets
 from assets.jobs import jobs
+from assets.matching import matching_assets
 from resources.bench import (
     BenchResource,
     EngineResource,
@@ -45,6 +47,8 @@ defs = Definitions(
         *load_assets_from_modules(
             [concepts, images, *([agreement] if twice else []), evaluation, drift]
         ),
+        *matching_assets,
+        *faithfulness_assets,
         *instabind_assets,
         *conme_assets,
         *conme_result_assets,

@@ -9,19 +9,31 @@ from dagster import (
     AssetChecksDefinition,
     AssetCheckSeverity,
     AssetsDefinition,
+    MultiPartitionKey,
     asset_check,
 )
 from dagster_shared.utils.warnings import PreviewWarning
 
 from assets.concepts import captions, concept_set
+from assets.conme import (
+    conme_assets,
+    conme_first_round,
+    conme_harder_questions,
+    conme_images,
+    conme_questions,
+    conme_second_round,
+)
+from assets.conme_results import conme_evaluation
 from assets.images import images, negatives, paired_set, validated
 from assets.instabind import instabind_annotations, instabind_assets, instabind_questions
-from bindbench.pipeline import instabind_quality, quality
+from bindbench.pipeline import conme_quality, instabind_quality, quality
 from bindbench.pipeline.base import Context
 from resources.bench import BenchResource
 
 # Partitioned checks are in preview; without them one bad partition would hold back all of them.
 warnings.filterwarnings("ignore", category=PreviewWarning, message=".*AssetCheckSpec")
+
+DIMENSIONS = ("set", "panel", "conversation", "model")
 
 Judgement = Callable[[Context, str], quality.Outcome]
 
@@ -37,7 +49,7 @@ def blocking_check(name: str, target: AssetsDefinition, judge: Judgement) -> Ass
         description=(judge.__doc__ or "").split("\n")[0],
     )
     def check(context: AssetCheckExecutionContext, bench: BenchResource) -> AssetCheckResult:
-        outcome = judge(bench.context(), context.partition_key)
+        outcome = judge(bench.context(), _place(context.partition_key))
         return AssetCheckResult(
             passed=outcome.passed,
             severity=AssetCheckSeverity.ERROR,
@@ -45,6 +57,14 @@ def blocking_check(name: str, target: AssetsDefinition, judge: Judgement) -> Ass
         )
 
     return check
+
+
+def _place(key: str) -> str:
+    """Return the library's name of a partition: of two dimensions, both in their order."""
+    if not isinstance(key, MultiPartitionKey):
+        return key
+    parts = key.keys_by_dimension
+    return "--".join(parts[name] for name in DIMENSIONS if name in parts)
 
 
 def digest_check(target: AssetsDefinition) -> AssetChecksDefinition:
@@ -72,4 +92,15 @@ if instabind_assets:
         blocking_check("every_level", instabind_questions, instabind_quality.every_level_asked),
         digest_check(instabind_annotations),
         digest_check(instabind_questions),
+    ]
+if conme_assets:
+    asset_checks += [
+        blocking_check("images_there", conme_images, conme_quality.images_there),
+        blocking_check("rejected", conme_questions, conme_quality.first_asked),
+        blocking_check("rejected", conme_harder_questions, conme_quality.harder_asked),
+        blocking_check("counts", conme_first_round, conme_quality.first_counted),
+        blocking_check("counts", conme_second_round, conme_quality.second_counted),
+        blocking_check("samples_left", conme_second_round, conme_quality.samples_left),
+        blocking_check("whole", conme_evaluation, conme_quality.evaluated_whole),
+        *(digest_check(one) for one in (conme_images, conme_questions, conme_second_round)),
     ]

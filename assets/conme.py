@@ -3,7 +3,6 @@
 Only in code locations whose suite has a section ``conme``.
 """
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -29,7 +28,9 @@ from bindbench.pipeline import conme_questions as question_stage
 from bindbench.pipeline import conme_second_round as second_round_stage
 from bindbench.pipeline import conme_strong_descriptions as strong_stage
 from bindbench.pipeline import conme_target_descriptions as target_stage
+from bindbench.pipeline.base import Context
 from bindbench.pipeline.conme_cells import cell
+from bindbench.pipeline.conme_targets import seconds_of
 from bindbench.storage.store import Artifact
 from resources.bench import BenchResource
 from resources.suite import current_suite
@@ -55,10 +56,9 @@ def where_of(context: AssetExecutionContext) -> str:
     return cell(key.keys_by_dimension["set"], key.keys_by_dimension["panel"])
 
 
-def told(artifact: Artifact) -> MaterializeResult:
+def told(library: Context, artifact: Artifact) -> MaterializeResult:
     """Return the result of a stage with how long its build took, waiting for servers included."""
-    facts = json.loads(artifact.run_path.read_text())
-    return result(artifact, seconds=facts["wall_seconds"])
+    return result(artifact, seconds=seconds_of(library, artifact))
 
 
 def stage(module: Any, deps: Sequence[Any], pool: str | None = "gpu") -> Any:
@@ -87,7 +87,8 @@ def stage(module: Any, deps: Sequence[Any], pool: str | None = "gpu") -> Any:
 )
 def conme_images(context: AssetExecutionContext, bench: BenchResource) -> MaterializeResult:
     """The images of a set: of a folder, a dataset, SugarCrepe or a benchmark of the suite."""
-    return told(image_stage.build(bench.context(), context.partition_key))
+    library = bench.context()
+    return told(library, image_stage.build(library, context.partition_key))
 
 
 @stage(strong_stage, [conme_images])
@@ -95,7 +96,8 @@ def conme_strong_descriptions(
     context: AssetExecutionContext, bench: BenchResource
 ) -> MaterializeResult:
     """Stage 1: the strong model describes the images."""
-    return told(strong_stage.build(bench.context(), where_of(context)))
+    library = bench.context()
+    return told(library, strong_stage.build(library, where_of(context)))
 
 
 @stage(target_stage, [conme_images])
@@ -103,25 +105,29 @@ def conme_target_descriptions(
     context: AssetExecutionContext, bench: BenchResource
 ) -> MaterializeResult:
     """Stage 2: the targets describe the images."""
-    return told(target_stage.build(bench.context(), where_of(context)))
+    library = bench.context()
+    return told(library, target_stage.build(library, where_of(context)))
 
 
 @stage(question_stage, [conme_images, conme_strong_descriptions, conme_target_descriptions])
 def conme_questions(context: AssetExecutionContext, bench: BenchResource) -> MaterializeResult:
     """Stage 3: the strong model asks what the targets left out or got wrong."""
-    return told(question_stage.build(bench.context(), where_of(context)))
+    library = bench.context()
+    return told(library, question_stage.build(library, where_of(context)))
 
 
 @stage(first_round_stage, [conme_images, conme_questions])
 def conme_first_round(context: AssetExecutionContext, bench: BenchResource) -> MaterializeResult:
     """Stage 4: the targets choose, and what all get right is dropped."""
-    return told(first_round_stage.build(bench.context(), where_of(context)))
+    library = bench.context()
+    return told(library, first_round_stage.build(library, where_of(context)))
 
 
 @stage(answer_stage, [conme_images, conme_questions])
 def conme_open_answers(context: AssetExecutionContext, bench: BenchResource) -> MaterializeResult:
     """Stage 5: the targets answer the questions in words."""
-    return told(answer_stage.build(bench.context(), where_of(context)))
+    library = bench.context()
+    return told(library, answer_stage.build(library, where_of(context)))
 
 
 @stage(harder_stage, [conme_images, conme_questions, conme_open_answers])
@@ -129,19 +135,22 @@ def conme_harder_questions(
     context: AssetExecutionContext, bench: BenchResource
 ) -> MaterializeResult:
     """Stage 6: the strong model asks harder questions, after the answers."""
-    return told(harder_stage.build(bench.context(), where_of(context)))
+    library = bench.context()
+    return told(library, harder_stage.build(library, where_of(context)))
 
 
 @stage(second_round_stage, [conme_images, conme_harder_questions])
 def conme_second_round(context: AssetExecutionContext, bench: BenchResource) -> MaterializeResult:
     """Stage 7: the targets choose again; what one of them misses is the benchmark."""
-    return told(second_round_stage.build(bench.context(), where_of(context)))
+    library = bench.context()
+    return told(library, second_round_stage.build(library, where_of(context)))
 
 
 @stage(calibration_stage, [conme_images, conme_first_round, conme_second_round], pool=None)
 def conme_calibration(context: AssetExecutionContext, bench: BenchResource) -> MaterializeResult:
     """Whether the questions were truly right, where a renderer knows what it drew."""
-    return told(calibration_stage.build(bench.context(), where_of(context)))
+    library = bench.context()
+    return told(library, calibration_stage.build(library, where_of(context)))
 
 
 stage_assets = [

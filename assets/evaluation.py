@@ -12,7 +12,8 @@ from dagster import (
 # As modules: not every suite has their assets.
 from assets import agreement, conme_results, instabind
 from assets.automation import when_changed, when_new_or_changed
-from assets.concepts import concept_set
+from assets.concepts import captions, concept_set
+from assets.finetuning import finetuning_assets
 from assets.images import images, negatives, paired_set, validated
 from assets.metadata import page, picture, result
 from assets.partitions import benchmarks, scores
@@ -21,6 +22,7 @@ from bindbench.pipeline import leaderboard as leaderboard_stage
 from bindbench.pipeline import model_scores as score_stage
 from bindbench.pipeline import pictures
 from bindbench.pipeline import report as report_stage
+from bindbench.pipeline import tables as tables_stage
 from resources.bench import BenchResource
 from resources.roles import ScorersResource
 from resources.suite import current_suite
@@ -97,10 +99,31 @@ def leaderboard(bench: BenchResource) -> MaterializeResult:
 
 @asset(
     group_name=GROUP,
+    kinds={"parquet"},
+    code_version=tables_stage.CODE_VERSION,
+    deps=[
+        leaderboard,
+        *(
+            AssetDep(made, partition_mapping=AllPartitionMapping())
+            for made in (concept_set, captions, validated, paired_set, filter_shift)
+        ),
+        *finetuning_assets,
+        *_opinions,
+    ],
+    automation_condition=when_changed,
+)
+def tables(bench: BenchResource) -> MaterializeResult:
+    """Every number of the paper's tables, from whatever has been built."""
+    return result(tables_stage.build(bench.context()))
+
+
+@asset(
+    group_name=GROUP,
     kinds={"html"},
     code_version=report_stage.CODE_VERSION,
     deps=[
         leaderboard,
+        tables,
         AssetDep(filter_shift, partition_mapping=AllPartitionMapping()),
         AssetDep(validated, partition_mapping=AllPartitionMapping()),
         *_opinions,

@@ -3,6 +3,7 @@
 from dagster import AssetExecutionContext, MaterializeResult, asset
 
 from assets.concepts import captions, concept_set
+from assets.matching import first_check_assets, first_image_assets
 from assets.metadata import picture, result
 from assets.partitions import benchmarks
 from bindbench.pipeline import images as image_stage
@@ -21,7 +22,7 @@ GROUP = "images"
     kinds={"parquet", "image"},
     partitions_def=benchmarks,
     code_version=image_stage.CODE_VERSION,
-    deps=[captions],
+    deps=[captions, *first_image_assets, *first_check_assets],
     pool="gpu",
 )
 def images(
@@ -38,7 +39,7 @@ def images(
     kinds={"parquet"},
     partitions_def=benchmarks,
     code_version=validation_stage.CODE_VERSION,
-    deps=[concept_set, captions, images],
+    deps=[concept_set, captions, images, *first_check_assets],
     pool="gpu",
 )
 def validated(

@@ -7,7 +7,8 @@ from assets.concepts import captions, concept_set, vocabulary
 from assets.conme import conme_assets, conme_images, stage_assets
 from assets.conme_results import conme_evaluation, conme_summary_assets, review_assets
 from assets.drift import api_drift
-from assets.evaluation import filter_shift, leaderboard, model_scores, report
+from assets.evaluation import filter_shift, leaderboard, model_scores, report, tables
+from assets.faithfulness import faithfulness_assets
 from assets.finetuning import finetuning_assets
 from assets.images import images, negatives, paired_set, validated
 from assets.instabind import (
@@ -17,6 +18,7 @@ from assets.instabind import (
     set_assets,
     summary_assets,
 )
+from assets.matching import matching_assets
 from resources.suite import current_suite
 
 _judged_twice = [second_opinion] if current_suite().profile.second_judge else []
@@ -25,6 +27,7 @@ list_words = define_asset_job("list_words", AssetSelection.assets(vocabulary))
 build_benchmark = define_asset_job(
     "build_benchmark",
     AssetSelection.assets(
+        *matching_assets,
         concept_set,
         captions,
         images,
@@ -33,6 +36,7 @@ build_benchmark = define_asset_job(
         negatives,
         filter_shift,
         *_judged_twice,
+        *faithfulness_assets,
     ),
     description="A benchmark from concepts to candidates.",
 )
@@ -43,8 +47,8 @@ score_model = define_asset_job(
 )
 summarize = define_asset_job(
     "summarize",
-    AssetSelection.assets(leaderboard, report),
-    description="The leaderboard and the report from what has been scored.",
+    AssetSelection.assets(leaderboard, tables, report),
+    description="The leaderboard, the tables and the report from what has been scored.",
 )
 check_drift = define_asset_job(
     "check_drift",

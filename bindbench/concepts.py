@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -127,6 +127,58 @@ def sample_concepts(
     if not replicates:
         _check_count(benchmark, stop, len(rows))
     return [_sampled(space, rows, index, counterparts) for index in range(start, stop)]
+
+
+@dataclass(frozen=True)
+class Further:
+    """The concepts of a benchmark's sequence from ``start`` on, as numbers of their words."""
+
+    space: SceneSpace
+    rows: "list[Row]"  # of the sequence from its beginning; beyond the last they come again
+    start: int
+    count: int
+    counterparts: bool
+
+    @cached_property
+    def objects(self) -> np.ndarray:
+        """Numbers of the objects, int64 (count, N)."""
+        return self._words(0, self.space.benchmark.n)
+
+    @cached_property
+    def labels(self) -> np.ndarray:
+        """Numbers of the labels, int64 (count, L)."""
+        return self._words(1, self.space.benchmark.n_labels)
+
+    def _words(self, part: int, width: int) -> np.ndarray:
+        table = np.array([row[part] for row in self.rows], np.int64).reshape(-1, width)
+        places = np.arange(self.start, self.start + self.count)
+        return table[places % max(len(self.rows), 1)]
+
+    def sampled(self, place: int, index: int) -> Sampled:
+        """Return the concept ``start + place`` of the sequence, under another index."""
+        found = _sampled(self.space, self.rows, self.start + place, self.counterparts)
+        return replace(found, index=index)
+
+
+def further_concepts(
+    benchmark: Benchmark,
+    lexicon: Lexicon,
+    start: int,
+    most: int,
+    seed: int,
+    *,
+    replicates: bool = False,
+    counterparts: bool = False,
+) -> Further:
+    """Return the concepts that follow the first ``start`` in the sequence of ``sample_concepts``.
+
+    There are at most ``most``, and without replicates none where the space is used up. ``start``
+    and ``most`` are even with counterparts.
+    """
+    space = SceneSpace(benchmark, lexicon)
+    rows = _draw(space, min(start + most, space.size()), seed, counterparts)
+    left = max(len(rows) - start, 0)
+    return Further(space, rows, start, most if replicates else min(most, left), counterparts)
 
 
 def _check_count(benchmark: Benchmark, asked: int, available: int) -> None:

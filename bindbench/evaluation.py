@@ -69,6 +69,11 @@ class BuiltBenchmark:
         for i in range(self._read, len(self._candidates.shards)):
             yield from (item for item in self._shard(i) if item.row["track"] == track)
 
+    def shards(self) -> Iterator[list[BuiltItem]]:
+        """Yield the items of each shard, of both tracks; none are kept."""
+        for i in range(len(self._candidates.shards)):
+            yield list(self._shard(i))
+
     def _shard(self, i: int) -> Iterator[BuiltItem]:
         pixels = self._pictures.read_shard(i, ["index", "track", "image"]).to_pylist()
         data = {at(row): row["image"]["bytes"] for row in pixels}

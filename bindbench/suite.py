@@ -55,6 +55,34 @@ class VocabularySources(Strict):
     sizes: str = "sizes3"
 
 
+class FaithfulnessSettings(Strict):
+    """What tells how faithful all images are and how diverse captions (Auto-Comp, A.7)."""
+
+    encoder: Annotated[
+        RoleSettings | None,
+        Field(description="a contrastive scorer: CLIPScore, and how far captions lie apart"),
+    ] = None
+    answerer: Annotated[
+        RoleSettings | None,
+        Field(description="a judge that looks: answers questions generated from each concept"),
+    ] = None
+    benchmarks: Annotated[
+        tuple[str, ...], Field(description="that the answerer is asked about; none named: all")
+    ] = ()
+
+    @field_validator("benchmarks")
+    @classmethod
+    def _known_benchmarks(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(get_benchmark(key).key for key in value)
+
+
+class Prices(Strict):
+    """What computing costs, in one currency; they decide nothing but what costs say."""
+
+    gpu_hour: Annotated[float | None, Field(ge=0, description="of an accelerator")] = None
+    core_hour: Annotated[float | None, Field(ge=0, description="of a worker process")] = None
+
+
 class Profile(Strict):
     """A named set of models and parameters."""
 
@@ -67,9 +95,17 @@ class Profile(Strict):
     second_judge: RoleSettings | None = Field(
         None, description="is asked the same as the judge, for their agreement; decides nothing"
     )
+    faithfulness: FaithfulnessSettings = Field(
+        FaithfulnessSettings(), description="what measures images and captions; decides nothing"
+    )
+    prices: Prices = Field(Prices(), description="of computing: what the table of costs says")
     scorers: tuple[RoleSettings, ...]
     retired: tuple[RoleSettings, ...] = Field(
         (), description="scorers that are asked no more; the scores that they have stay"
+    )
+    bases: dict[str, str] = Field(
+        default_factory=dict,
+        description="by scorer that was trained on hard negatives: the model that it was before",
     )
     validation: ValidationSettings = ValidationSettings()
     survival: dict[str, Bounds] = Field(
@@ -143,6 +179,16 @@ class InstabindSettings(Strict):
         return tuple(dict.fromkeys(value))
 
 
+class MatchPrior(Strict):
+    """How far generation is topped up for the words that the checks remove."""
+
+    most: Annotated[float, Field(ge=1, description="concepts in all, in plain ones")] = 4.0
+    rounds: Annotated[int, Field(ge=1, description="times that concepts are added")] = 6
+    least_survival: Annotated[
+        Share, Field(description="a word that surely survives less often is given up")
+    ] = 0.05
+
+
 class SuiteFile(Strict):
     """A suite as its file spells it."""
 
@@ -151,14 +197,26 @@ class SuiteFile(Strict):
     benchmarks: tuple[str, ...] = tuple(BENCHMARKS)
     concepts: int | dict[str, int] = 64
     seed: Annotated[int, Field(ge=0)] = 0
+    gallery: Annotated[
+        int, Field(ge=0, description="concepts of each benchmark that the report's gallery shows")
+    ] = 200
     counterparts: bool = False
     replicates: bool = False
+    pairs_only: Annotated[
+        bool, Field(description="make the contextual image only if the minimal one was accepted")
+    ] = False
+    match_prior: Annotated[
+        MatchPrior | None, Field(description="add concepts for the words that the checks remove")
+    ] = None
     models: str | None = Field(None, description="YAML file of models that are evaluated as well")
     instabind: InstabindSettings | None = None
     conme: ConmeSettings | None = None
     finetuning: Annotated[
         dict[str, Any] | None, Field(description="a bindbench.training.finetuning recipe")
     ] = None
+    beside: tuple[str, ...] = Field(
+        (), description="suites with other generators, by file, that Table 9 lays beside this one"
+    )
     overrides: dict[str, Any] = Field(default_factory=dict)
 
 
@@ -169,11 +227,15 @@ class Suite(Strict):
     benchmarks: tuple[str, ...]
     concepts: dict[str, int]
     seed: int
+    gallery: int
     counterparts: bool
     replicates: bool
     profile: Profile
+    pairs_only: bool = False
+    match_prior: MatchPrior | None = None
     # A path of this machine: what it holds reaches the profile, see bindbench.releases.
     models: str | None = Field(None, exclude=True)
+    beside: tuple[str, ...] = Field((), exclude=True)  # paths too
     instabind: InstabindSettings | None = None
     conme: ConmeSettings | None = None
     finetuning: dict[str, Any] | None = None
@@ -210,6 +272,8 @@ def suite_fields(path: Path) -> dict[str, Any]:
     for name in ("profile", "models"):
         if isinstance(fields.get(name), str):
             fields[name] = _absolute(fields[name], base)
+    if isinstance(others := fields.get("beside"), list):
+        fields["beside"] = [_absolute(str(other), base) for other in others]
     for part in ("instabind", "conme"):
         section = fields.get(part)
         if isinstance(section, dict) and isinstance(sets := section.get("sets"), dict):
@@ -247,10 +311,14 @@ def resolve_suite(fields: dict[str, Any], where: str) -> Suite:
         benchmarks=keys,
         concepts=counts,
         seed=file.seed,
+        gallery=file.gallery,
         counterparts=file.counterparts,
         replicates=file.replicates,
         profile=profile,
+        pairs_only=file.pairs_only,
+        match_prior=file.match_prior,
         models=file.models,
+        beside=file.beside,
         instabind=file.instabind,
         conme=file.conme,
         finetuning=file.finetuning,

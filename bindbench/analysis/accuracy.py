@@ -6,7 +6,8 @@ from typing import Literal
 
 import numpy as np
 
-from bindbench.analysis.resampling import crossed_proportion, proportion
+from bindbench.analysis.crossed import crossed_proportion
+from bindbench.analysis.resampling import proportion
 from bindbench.errors import UserError, unknown_name
 from bindbench.semantics import FALSE, TRUE
 

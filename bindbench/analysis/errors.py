@@ -7,8 +7,10 @@ import numpy as np
 
 from bindbench.analysis.accuracy import (
     Accuracy,
+    Design,
     Items,
     Mode,
+    Outcomes,
     decide,
     negatives,
     outcomes_of,
@@ -59,6 +61,64 @@ def top_family(scores: np.ndarray, rivals: np.ndarray, families: np.ndarray) -> 
     return np.where(rivals.any(axis=1), codes, -1).astype(np.int64)
 
 
+@dataclass(frozen=True)
+class ErrorParts:
+    """How one family of wrong captions takes part in each item; arrays (items,)."""
+
+    lost: np.ndarray  # bool: the item is not won, whatever the family
+    errors: np.ndarray  # float64: the family's part in the highest wrong score, 0 if not lost
+    among: np.ndarray  # float64: its share of the candidates to beat, 0 if not lost
+    against: Outcomes  # against this family alone
+
+    @classmethod
+    def joined(cls, parts: "Sequence[ErrorParts]") -> "ErrorParts":
+        """Return the items of all parts, in their order."""
+        return cls(
+            np.concatenate([part.lost for part in parts]),
+            np.concatenate([part.errors for part in parts]),
+            np.concatenate([part.among for part in parts]),
+            Outcomes.joined([part.against for part in parts]),
+        )
+
+    def summed(self, family: str, scenes: np.ndarray) -> FamilyErrors | None:
+        """Return what the family did over all items, None if it never had to be beaten."""
+        met, count = self.against.included, int(self.lost.sum())
+        if not met.any():
+            return None
+        errors = float(self.errors.sum())
+        return FamilyErrors(
+            family=family,
+            errors=errors,
+            share=errors / max(count, 1),
+            chance_share=float(self.among[self.lost].mean()) if count else 0.0,
+            wins=proportion(self.against.win[met], scenes[met]),
+        )
+
+
+def error_parts(
+    items: Items,
+    families: np.ndarray,
+    names: Sequence[str],
+    mode: Mode = "strict",
+    subset: np.ndarray | None = None,
+) -> dict[str, ErrorParts]:
+    """Return, for each family, its part in every item's error. Arguments as ``family_errors``."""
+    rivals = negatives(items.semantics, mode, subset)
+    outcomes = decide(items.scores, rivals, items.dtype, sizes=items.sizes)
+    lost = outcomes.included & ~outcomes.win
+    shares = top_rivals(items.scores[lost], rivals[lost])
+    codes = np.broadcast_to(families, items.scores.shape)
+    parts = {}
+    for code, name in enumerate(names):
+        members = rivals & (codes == code)
+        errors, among = np.zeros(len(items)), np.zeros(len(items))
+        errors[lost] = (shares * members[lost]).sum(axis=1)
+        among[lost] = members[lost].sum(axis=1) / outcomes.rivals[lost]
+        against = decide(items.scores, members, items.dtype, sizes=items.sizes)
+        parts[name] = ErrorParts(lost, errors, among, against)
+    return parts
+
+
 def family_errors(
     items: Items,
     families: np.ndarray,
@@ -77,30 +137,9 @@ def family_errors(
         mode: see ``negatives``.
         subset: see ``negatives``.
     """
-    rivals = negatives(items.semantics, mode, subset)
-    outcomes = decide(items.scores, rivals, items.dtype, sizes=items.sizes)
-    lost = outcomes.included & ~outcomes.win
-    shares = top_rivals(items.scores[lost], rivals[lost])
-    codes = np.broadcast_to(families, items.scores.shape)
-    rows = []
-    for code, name in enumerate(names):
-        members = rivals & (codes == code)
-        if not members.any():
-            continue
-        errors = float(shares[members[lost]].sum())
-        among = members[lost].sum(axis=1) / outcomes.rivals[lost]
-        against = decide(items.scores, members, items.dtype, sizes=items.sizes)
-        met = against.included
-        rows.append(
-            FamilyErrors(
-                family=name,
-                errors=errors,
-                share=errors / max(int(lost.sum()), 1),
-                chance_share=float(among.mean()) if len(among) else 0.0,
-                wins=proportion(against.win[met], items.design.scenes[met]),
-            )
-        )
-    return rows
+    parts = error_parts(items, families, names, mode, subset)
+    summed = (part.summed(name, items.design.scenes) for name, part in parts.items())
+    return [family for family in summed if family]
 
 
 @dataclass(frozen=True)
@@ -145,16 +184,22 @@ def accuracy_by_word(
     An item counts once for each distinct word that it mentions, so that the slices overlap where
     it mentions several.
     """
-    outcomes = outcomes_of(items, mode, subset)
+    return by_word(outcomes_of(items, mode, subset), items.design, words)
+
+
+def by_word(
+    outcomes: Outcomes, design: Design, words: Sequence[Sequence[str]]
+) -> dict[str, Accuracy]:
+    """Return the accuracy for each word, as ``accuracy_by_word``, of items already decided."""
     holders: dict[str, list[int]] = {}
     for row, mentioned in enumerate(words):
         for word in set(mentioned):
             holders.setdefault(word, []).append(row)
     table = {}
     for word in sorted(holders):
-        keep = np.zeros(len(items), bool)
+        keep = np.zeros(len(design), bool)
         keep[holders[word]] = True
-        table[word] = summarise(outcomes, items.design, keep)
+        table[word] = summarise(outcomes, design, keep)
     return table
 
 

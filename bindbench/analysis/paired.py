@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from bindbench.analysis.accuracy import Design, Items, Mode, decide, negatives, tolerance
+from bindbench.analysis.crossed import crossed_difference
+from bindbench.analysis.differences import paired_difference
 from bindbench.analysis.resampling import (
     Estimate,
-    bootstrap_mean,
     bootstrap_ratio,
-    crossed_mean,
     mcnemar,
     paired_permutation,
     proportion,
@@ -26,7 +26,7 @@ class Comparison:
     n_excluded: int  # items without a candidate that counts in both
     first: Estimate
     second: Estimate
-    difference: Estimate  # its interval is a cluster bootstrap by scene
+    difference: Estimate  # its interval is Tango's, clustered by scene
     wide_low: float  # wider interval of the difference, beyond these objects and labels (crossed)
     wide_high: float
     ratio: Estimate | None  # second / first; None where the first never wins
@@ -46,8 +46,8 @@ def compare(
     scenes, differences = design.scenes, second.astype(float) - first.astype(float)
     repeated = len(np.unique(scenes)) < len(scenes)
     p_value = paired_permutation(differences, scenes, seed) if repeated else mcnemar(first, second)
-    difference = bootstrap_mean(differences, scenes, seed)
-    wide = crossed_mean(differences, design.objects, design.labels)
+    difference = paired_difference(first, second, scenes)
+    wide = crossed_difference(first, second, design.objects, design.labels)
     return Comparison(
         n_items=len(first),
         n_excluded=n_excluded,

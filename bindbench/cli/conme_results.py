@@ -72,7 +72,7 @@ def evaluate(
 def taxonomy(
     suite: Suite,
     model: Annotated[
-        str | None, typer.Option(help="A chat model that labels; none: the suite's labeller.")
+        str | None, typer.Option(help="Who labels; none: the suite's labeller.")
     ] = None,
     cell: Cell = None,
     option: Options = None,
@@ -83,14 +83,17 @@ def taxonomy(
 ) -> None:
     """Let a chat model say what the samples are about, and count its labels."""
     from bindbench.pipeline import conme_labels
+    from bindbench.pipeline.conme_cells import settings_of
+    from bindbench.pipeline.conme_preflight import check_labels
 
     with _Work(suite, store, workers) as context:
-        given = _model(model, option, batch_size) if model else None
-        section = context.suite.conme
-        if given is None and (section is None or section.labeller is None):
+        given = _labeller(model, option, batch_size) if model else None
+        section = settings_of(context.suite)
+        if given is None and section.labeller is None:
             raise UserError(
                 "Nobody labels the samples: give --model, or conme.labeller in the suite."
             )
+        check_labels(section.model_copy(update={"labeller": given or section.labeller}), "conme")
         counts = {
             where: conme_labels.build(context, where, given).summary["labels"]
             for where in _cells(context, cell)
@@ -187,12 +190,14 @@ class _Work:
         from bindbench.pipeline.base import Context
         from bindbench.pipeline.conme_cells import settings_of
         from bindbench.pipeline.progress import log_progress
+        from bindbench.releases.record import joined, read_record
         from bindbench.storage.store import Store
 
         suite = suite_of(source)
         settings_of(suite)
-        self._engine = open_engine(workers_of(workers))
         place = Store(store_of(store), suite.name)
+        suite = joined(suite, read_record(place))
+        self._engine = open_engine(workers_of(workers))
         self._context = Context(suite, place, self._engine, log_progress)
 
     def __enter__(self) -> "Context":
@@ -200,6 +205,13 @@ class _Work:
 
     def __exit__(self, *_: object) -> None:
         self._engine.close()
+
+
+def _labeller(model: str, options: list[str] | None, batch_size: int) -> "RoleSettings":
+    from bindbench.conme.settings import WORDING
+    from bindbench.suite import RoleSettings
+
+    return RoleSettings(model=model) if model == WORDING else _model(model, options, batch_size)
 
 
 def _model(

@@ -9,7 +9,7 @@ from typing import Any
 from rich.console import Console
 
 from bindbench.cli.places import store_of, suite_of, workers_of
-from bindbench.pipeline import leaderboard, report, vocabularies
+from bindbench.pipeline import leaderboard, report, tables, vocabularies
 from bindbench.pipeline.costs import Cost
 from bindbench.pipeline.doctor import Diagnosis, diagnose
 from bindbench.pipeline.readiness import ModelState
@@ -132,7 +132,8 @@ def _source(cost: Cost) -> str:
         return "no measurement yet"
     known = cost.partitions - len(cost.unmeasured)
     part = f"{known} of {cost.partitions}, " if cost.unmeasured else ""
-    unit = {leaderboard.NAME: "scores", report.NAME: "scores"}.get(cost.stage, "concepts")
+    summaries = (leaderboard.NAME, tables.NAME, report.NAME)
+    unit = "scores" if cost.stage in summaries else "concepts"
     return f"{part}{cost.measured} {unit}" if cost.stage != vocabularies.NAME else "once"
 
 

@@ -10,10 +10,13 @@ import typer
 from rich.console import Console
 from rich.logging import RichHandler
 
+from bindbench.cli.audit import audit
+from bindbench.cli.compare import compare
 from bindbench.cli.conme import conme
 from bindbench.cli.finetune import finetune
 from bindbench.cli.instabind import instabind
 from bindbench.cli.places import use_engine
+from bindbench.cli.release import release
 from bindbench.cli.store import store as store_commands
 from bindbench.errors import UserError
 
@@ -28,6 +31,9 @@ app.add_typer(train, name="train")
 app.add_typer(instabind, name="instabind")
 app.add_typer(conme, name="conme")
 app.add_typer(store_commands, name="store")
+app.add_typer(release, name="release")
+app.add_typer(audit, name="audit")
+app.command()(compare)
 app.command()(finetune)
 
 EngineName = Annotated[
@@ -49,6 +55,9 @@ def run(
     workers: Annotated[int | None, typer.Option(help="Worker processes.")] = None,
     engine: EngineName = None,
     repair: Annotated[bool, typer.Option(help="Recompute damaged shards.")] = False,
+    match_prior: Annotated[
+        bool, typer.Option("--match-prior", help="Add concepts for words that the checks remove.")
+    ] = False,
     pilot: Annotated[
         bool, typer.Option("--pilot", help="Build 50 concepts, and project the whole suite.")
     ] = False,
@@ -60,7 +69,7 @@ def run(
     from bindbench.cli.pipeline import Overrides, run_suite
 
     use_engine(engine)
-    overrides = Overrides(tuple(benchmark or ()), concepts, seed, name)
+    overrides = Overrides(tuple(benchmark or ()), concepts, seed, name, match_prior)
     how = (store, workers, repair)
     if pilot:
         from bindbench.cli.pilot import run_pilot
@@ -169,6 +178,29 @@ def across_command(
     from bindbench.cli.across import run_across
 
     run_across(suites, benchmark or [], store, out, as_json)
+
+
+@app.command("tables")
+def tables_command(
+    suite: Annotated[str, typer.Option(help="A suite's name or file.")] = "embedded",
+    number: Annotated[
+        list[str] | None, typer.Option("--table", help="Only this table of the paper, as 5.")
+    ] = None,
+    form: Annotated[str, typer.Option("--format", help="text, csv, json or parquet.")] = "text",
+    out: Annotated[Path | None, typer.Option(help="Write to this file.")] = None,
+    published: Annotated[
+        bool, typer.Option("--published", help="Lay the paper's values beside these.")
+    ] = False,
+    rows: Annotated[
+        str | None,
+        typer.Option(help="The rows behind numbers, named as '5: nano:clip, color-n2 swap'."),
+    ] = None,
+    store: Annotated[str | None, typer.Option(help="Where artifacts are kept.")] = None,
+) -> None:
+    """Print Auto-Comp's tables from whatever has been built."""
+    from bindbench.cli.tables import Asked, run_tables
+
+    run_tables(Asked(tuple(number or ()), form, out, published, rows), suite, store)
 
 
 @app.command()

@@ -21,7 +21,7 @@ from bindbench.cli.conme_run import converse
 from bindbench.cli.places import project_folder, store_of, workers_of
 from bindbench.cli.processes import PROCESS_TAG, release_dead_runs, this_process
 from bindbench.errors import UserError
-from bindbench.suite import Suite, load_suite, read_yaml, resolve_suite, suite_fields
+from bindbench.suite import MatchPrior, Suite, load_suite, read_yaml, resolve_suite, suite_fields
 from bindbench.text_files import write_text
 
 if TYPE_CHECKING:
@@ -46,6 +46,7 @@ class Overrides:
     concepts: int | dict[str, int] | None = None
     seed: int | None = None
     name: str | None = None
+    match_prior: bool = False
 
     def apply(self, fields: dict[str, Any]) -> dict[str, Any]:
         """Return a suite's fields with the changes, under a name of its own."""
@@ -57,6 +58,8 @@ class Overrides:
             changes["concepts"] = self.concepts
         if self.seed is not None:
             changes["seed"] = self.seed
+        if self.match_prior and not fields.get("match_prior"):
+            changes["match_prior"] = MatchPrior().model_dump()
         if not changes and not self.name:
             return fields
         name = self.name or f"{fields['name'].removesuffix('-custom')}-custom"

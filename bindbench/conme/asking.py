@@ -63,7 +63,7 @@ def choice_request(put: Put, image: Image, wording: Wording, most: int) -> Reply
     prompt = prompts.choice(put.sample.question, put.sample.options(put.order))
     if wording == "nano":
         prompt = prompt.removesuffix(f"\n{prompts.CHOOSE}")
-    return ReplyRequest(image, prompt, max_tokens=most, key=put.key)
+    return ReplyRequest(image, prompt, max_tokens=most, key=put.key, lettered=True)
 
 
 def read_choice(put: Put, reply: Reply) -> int | None:

@@ -8,58 +8,62 @@ from typing import Any, Literal
 import numpy as np
 
 from bindbench.analysis.resampling import Estimate, proportion
+from bindbench.conme.drawn import Seen, seen
 from bindbench.conme.samples import Sample, plain
 from bindbench.conme.sight import AXES, Axis, Facts, Sight
 from bindbench.rendering.camera import Camera
-from bindbench.rendering.meshes import mesh_of
-from bindbench.rendering.scenes import Item, area_of, box_of
+from bindbench.rendering.scenes import Item
 from bindbench.vocabulary import Lexicon
 
 Verdict = Literal["right", "wrong", "undecided"]
-# The record of what was drawn does not hold the camera; scenes are seen from 6 to 24 degrees and
-# through 22 to 30. Between the two values an offset or ratio is left undecided; the judges draw the
-# line between them (docs/numbers.md: 0.15 of the side, 1.5 of the area).
-CAMERA = Camera(0.9, float(np.radians(12)), 26.0)
-CLEAR_OFFSET, NO_OFFSET = 0.17, 0.13
-CLEAR_AREA, NO_AREA = 1.65, 1.35
+# A relation is clear from an offset of 0.15 of the side or a ratio of areas of 1.5 (NUMBERS:
+# semantics). So near to these, the rounding to pixels decides, and a sample is left undecided.
+CLEAR_OFFSET, NO_OFFSET = 0.158, 0.142  # a pixel of 128
+CLEAR_AREA, NO_AREA = 1.55, 1.45
 
 
 def true_sight(truth: Mapping[str, Any], lexicon: Lexicon) -> Sight:
     """Return what a scene's record says is to be seen.
 
     Args:
-        truth: of ``bindbench.rendering.scenes.Scene.truth``.
+        truth: of ``bindbench.conme.drawn.with_camera``; without the camera, how things stand to
+            each other is in doubt.
         lexicon: names the meshes.
     """
     items = [Item(**{**one, "leak": None}) for one in truth["items"]]
-    nouns = {e.name: e for e in (*lexicon.objects.entries, *lexicon.shapes.entries)}
-    meshes = [mesh_of(nouns[item.noun]) for item in items]
-    boxes = [box_of(item, mesh, CAMERA) for item, mesh in zip(items, meshes, strict=True)]
-    areas = [area_of(item, mesh, CAMERA) for item, mesh in zip(items, meshes, strict=True)]
-    signs: dict[tuple[int, int, Axis], int] = {}
-    for i, j in combinations(range(len(items)), 2):
-        for axis in AXES:
-            sign = _size(areas[i] / areas[j]) if axis == "size" else _offset(boxes, i, j, axis)
-            if sign is not None:
-                signs[i, j, axis] = sign
     # A color that leaked over a part of a thing is in doubt.
     colors = tuple("" if one.get("leak") else one["color"] for one in truth["items"])
-    return Sight(tuple(item.noun for item in items), colors, signs)
+    return Sight(tuple(item.noun for item in items), colors, _signs(truth, items, lexicon))
 
 
-def _offset(boxes: Sequence[tuple[float, ...]], i: int, j: int, axis: Axis) -> int | None:
-    k = 0 if axis == "horizontal" else 1
-    by = (boxes[i][k] + boxes[i][k + 2] - boxes[j][k] - boxes[j][k + 2]) / 2
-    if abs(by) >= CLEAR_OFFSET:
-        return 1 if by > 0 else -1
-    return 0 if abs(by) <= NO_OFFSET else None
+def _signs(
+    truth: Mapping[str, Any], items: Sequence[Item], lexicon: Lexicon
+) -> dict[tuple[int, int, Axis], int]:
+    if truth["camera"] is None:
+        return {}
+    camera = Camera(**truth["camera"])
+    nouns = {e.name: e for e in (*lexicon.objects.entries, *lexicon.shapes.entries)}
+    things = [seen(item, nouns[item.noun], camera) for item in items]
+    signs: dict[tuple[int, int, Axis], int] = {}
+    for (i, one), (j, other) in combinations(enumerate(things), 2):
+        for axis in AXES:
+            sign = _sign(one, other, axis) if one and other else None
+            if sign is not None:
+                signs[i, j, axis] = sign
+    return signs
 
 
-def _size(ratio: float) -> int | None:
-    larger = max(ratio, 1 / ratio)
-    if larger >= CLEAR_AREA:
-        return 1 if ratio > 1 else -1
-    return 0 if larger <= NO_AREA else None
+def _sign(one: Seen, other: Seen, axis: Axis) -> int | None:
+    """Return 1 or -1 where one clearly lies further along an axis, 0 where neither does."""
+    if axis == "size":
+        ratio = one.area / other.area
+        size, clear, none = max(ratio, 1 / ratio), CLEAR_AREA, NO_AREA
+        sign = 1 if ratio > 1 else -1
+    else:
+        k = 0 if axis == "horizontal" else 1
+        by = one.centre[k] - other.centre[k]
+        size, clear, none, sign = abs(by), CLEAR_OFFSET, NO_OFFSET, 1 if by > 0 else -1
+    return sign if size >= clear else (0 if size <= none else None)
 
 
 class Truth:
@@ -78,7 +82,7 @@ class Truth:
         """Return whether a sample's answer is truly right and its wrong answer wrong, or why not.
 
         Undecided is what the record does not answer: other kinds of questions, colors that leaked,
-        and offsets and sizes near the judges' thresholds.
+        and offsets and sizes at the very threshold.
         """
         fact = self._facts.get(sample.question)
         if fact is None:

@@ -5,6 +5,7 @@
 - ``text``: the likelier text of an option after the bare question, as equation (1) is written; once
   as the sum and once as the mean over its tokens.
 - ``vqa``: the option to which "Is it ...?" is the likelier answered with yes (VQAScore).
+- ``blind``: one of these where every image is gray, so that the words alone are left.
 
 The first two depend on the order of the options, the others show one option at a time.
 """
@@ -20,18 +21,20 @@ from bindbench.conme import prompts
 from bindbench.conme.asking import AskAll, Wording, both_orders, choice_request, choose
 from bindbench.conme.choices import Ballots
 from bindbench.conme.samples import ORDERS, Sample
-from bindbench.conme.settings import MODES, Mode
+from bindbench.conme.settings import MODES, Evaluation, Mode
 from bindbench.models.answer_options import AnsweringOptions, ApiAnsweringOptions
 from bindbench.models.base import Image, Reply, ReplyRequest
 
 # What a mode's answers are read as: of the mode ``text`` sum and mean are two benchmarks.
-Reading = Literal["generate", "letter", "text", "text_mean", "vqa"]
-READINGS: dict[Mode, tuple[Reading, ...]] = {
+Reading = Literal["generate", "letter", "text", "text_mean", "vqa", "blind"]
+READINGS: dict[Evaluation, tuple[Reading, ...]] = {
     "generate": ("generate",),
     "letter": ("letter",),
     "text": ("text", "text_mean"),
     "vqa": ("vqa",),
+    "blind": ("blind",),
 }
+GRAY = 127
 LETTERS = ("A", "B")
 YES_NO = ("yes", "no")
 
@@ -100,6 +103,18 @@ def vote(mode: Mode, ask: AskAll, case: Case) -> Votes:
         Unfinished: a server gave no answer for some samples; what was answered is kept.
     """
     return _MODES[mode](ask, case)
+
+
+def blind_vote(by: Mode, ask: AskAll, case: Case) -> Votes:
+    """Return what a model chooses in a mode where every image is gray.
+
+    Above one half, the questions' words give answers away.
+
+    Raises:
+        Unfinished: as ``vote`` does.
+    """
+    gray = {key: np.full_like(image, GRAY) for key, image in case.images.items()}
+    return {"blind": vote(by, ask, replace(case, images=gray))[READINGS[by][0]]}
 
 
 def ballots(samples: Sequence[Sample], votes: Sequence[Vote]) -> Ballots:

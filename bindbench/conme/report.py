@@ -15,8 +15,9 @@ from markupsafe import Markup
 
 from bindbench.analysis.resampling import Estimate
 from bindbench.conme.results import FINAL, mean
+from bindbench.conme.settings import WORDING
 from bindbench.conme.verification import Verified
-from bindbench.instabind.report_charts import COLORS, Bar, bars
+from bindbench.reporting.charts import COLORS, Bar, bars
 from bindbench.reporting.report import environment
 
 PAGE = "conme.html"
@@ -34,6 +35,7 @@ READING_NAMES = {
     "text": "likelihood of the text, sum",
     "text_mean": "likelihood of the text, mean",
     "vqa": "VQAScore",
+    "blind": "without the image",
 }
 PARTS = {"target": "target", "strong": "strong model", "unseen": "unseen"}
 FIGURES = {"topics": "Figure 3", "formats": "Figure 4"}
@@ -87,6 +89,7 @@ def render_report(
         "overall": overall(rows, verified),
         "accuracies": accuracies(rows),
         "final": [row for row in rows if row["stage"] == FINAL and row["n"]],
+        "blind": blind(rows),
         "details": [{**row, "details": _parsed(row)} for row in details],
         "sets": list({(r["set"], r["panel"]): _parsed(r) for r in details}.items()),
         "verified": verified,
@@ -96,6 +99,7 @@ def render_report(
         "stages": STAGE_NAMES,
         "readings": READING_NAMES,
         "parts": PARTS,
+        "wording": WORDING,
     }
     return {PAGE: environment().get_template(PAGE).render(context)}
 
@@ -119,9 +123,20 @@ def accuracies(rows: Sequence[Row]) -> list[dict[str, Any]]:
     found: dict[tuple[str, ...], dict[str, Any]] = {}
     for row in rows:
         names = {k: row[k] for k in ("panel", "model", "part", "set", "reading")}
-        own = found.setdefault(tuple(names.values()), names | {"stages": {}})
+        own = found.setdefault(tuple(names.values()), names | {"stages": {}, "between": None})
         own["stages"][row["stage"]] = row if row["n"] else None
+        if row["stage"] == FINAL:
+            own["between"] = row["between"]
     return list(found.values())
+
+
+def blind(rows: Sequence[Row]) -> dict[tuple[str, str], list[Row]]:
+    """Return how well each model does on the final set without the image, by set and panel."""
+    found: dict[tuple[str, str], list[Row]] = defaultdict(list)
+    for row in rows:
+        if (row["stage"], row["reading"]) == (FINAL, "blind") and row["n"]:
+            found[row["set"], row["panel"]].append(row)
+    return found
 
 
 def overall(rows: Sequence[Row], verified: Mapping[tuple[str, str], Verified]) -> list[Overall]:

@@ -18,6 +18,7 @@ from bindbench.conme.samples import Sample
 Stage = Literal["source", "round_1", "round_1_kept", "round_2", "round_2_kept"]
 STAGES: tuple[Stage, ...] = ("source", "round_1", "round_1_kept", "round_2", "round_2_kept")
 FINAL: Stage = "round_2_kept"
+FIRST: dict[Stage, Stage] = {"round_2": "round_1", "round_2_kept": "round_1_kept"}
 Part = Literal["target", "strong", "unseen"]  # a model's part in the conversation
 
 
@@ -55,6 +56,7 @@ class Cell:
         without: of a target, after filtering: on what the other targets alone leave, so that its
             own misses don't select the samples on which it is measured.
         drop: from the source benchmark to the final set, in accuracy; negative where it is harder.
+        between: from the first round to the second, all samples or what is kept of both.
     """
 
     model: str
@@ -64,6 +66,7 @@ class Cell:
     choice: Choice | None
     without: Choice | None = None
     drop: Estimate | None = None
+    between: Estimate | None = None
 
 
 def cells(votes: Mapping[str, Votes], said: Mapping[str, Ballots]) -> Iterator[Cell]:
@@ -76,17 +79,23 @@ def cells(votes: Mapping[str, Votes], said: Mapping[str, Ballots]) -> Iterator[C
     """
     for model, own in votes.items():
         for reading, ballots in own.ballots.items():
-            source = measure(ballots.where(own.of("source")))
-            for stage in STAGES:
-                choice = measure(ballots.where(own.of(stage)))
-                without = drop = None
+            found: dict[Stage, Choice | None] = {
+                stage: measure(ballots.where(own.of(stage))) for stage in STAGES
+            }
+            for stage, choice in found.items():
+                without = None
                 if stage.endswith("kept") and model in said and len(said) > 1:
                     # Filtered anew, without what this model says.
                     rounds = own.of("round_1" if stage == "round_1_kept" else "round_2")
                     without = measure(ballots.where(rounds & hard(said, without=model)))
-                if stage == FINAL and source and choice:
-                    drop = difference(choice.accuracy, source.accuracy)
-                yield Cell(model, own.part, reading, stage, choice, without, drop)
+                drop = _change(choice, found["source"]) if stage == FINAL else None
+                before = FIRST.get(stage)
+                between = _change(choice, found[before]) if before else None
+                yield Cell(model, own.part, reading, stage, choice, without, drop, between)
+
+
+def _change(now: Choice | None, before: Choice | None) -> Estimate | None:
+    return difference(now.accuracy, before.accuracy) if now and before else None
 
 
 def difference(one: Estimate, other: Estimate) -> Estimate:
@@ -126,7 +135,7 @@ def agreements(votes: Votes, stage: Stage = FINAL) -> dict[str, dict[str, float 
 
     Kappa is None where both always choose alike.
     """
-    names, own = list(votes.ballots), votes.of(stage)
+    names, own = [name for name in votes.ballots if name != "blind"], votes.of(stage)
     out: dict[str, dict[str, float | None]] = {}
     for i, first in enumerate(names if own.any() else ()):
         for second in names[i + 1 :]:

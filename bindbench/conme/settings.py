@@ -8,9 +8,12 @@ from bindbench.strict import RoleSettings, Strict
 from bindbench.tasks import Track
 
 AGENT = "agent:renders"  # the strong model that is the suite's detector and judge
+WORDING = "agent:wording"  # the labeller that reads the forms of its questions
 Name = Annotated[str, Field(pattern=r"^[a-z0-9]+([_-][a-z0-9]+)*$")]
 Mode = Literal["generate", "letter", "text", "vqa"]
 MODES: tuple[Mode, ...] = ("generate", "letter", "text", "vqa")
+Evaluation = Mode | Literal["blind"]  # blind: the mode of the filter, without the image
+EVALUATIONS: tuple[Evaluation, ...] = (*MODES, "blind")
 
 
 class ConmeSet(Strict):
@@ -67,22 +70,28 @@ class ConmeSettings(Strict):
         Mode, Field(description="of the modes, that in which targets choose in both rounds")
     ] = "generate"
     modes: Annotated[
-        tuple[Mode, ...], Field(min_length=1, description="in which models are evaluated")
-    ] = MODES
+        tuple[Evaluation, ...],
+        Field(min_length=1, description="in which models are evaluated; blind: without the image"),
+    ] = EVALUATIONS
     models: Annotated[
         tuple[RoleSettings, ...], Field(description="answerers that are evaluated as well")
     ] = ()
     labeller: Annotated[
         RoleSettings | None,
-        Field(description="an answerer that finds each sample's category; null: nobody does"),
+        Field(
+            description=f"an answerer that finds each sample's category, or {WORDING}; null: none"
+        ),
     ] = None
     taxonomies: Annotated[tuple[str, ...], Field(description="built-in names or YAML files")] = (
         "formats",
         "topics",
     )
+    rejected: Annotated[
+        float, Field(ge=0, le=1, description="the most of a set's images without questions")
+    ] = 0.5
     shard_size: Annotated[int, Field(ge=1, description="images in a shard")] = 16
 
     @field_validator("modes")
     @classmethod
-    def _once(cls, value: tuple[Mode, ...]) -> tuple[Mode, ...]:
+    def _once(cls, value: tuple[Evaluation, ...]) -> tuple[Evaluation, ...]:
         return tuple(dict.fromkeys(value))

@@ -15,10 +15,10 @@ from bindbench.instabind.conditions import FULL
 from bindbench.instabind.metrics import Metrics
 from bindbench.instabind.outputs import Outputs
 from bindbench.instabind.questions import LEVELS, Question
-from bindbench.instabind.report_charts import Bar, Row, bars, stacks
 from bindbench.instabind.report_data import ERRORS, Findings, findings, statistics, subjects
 from bindbench.instabind.report_gallery import PictureOf, misbindings
 from bindbench.instabind.report_words import ERROR_NAMES, MEASURES, RATES, SETTINGS, SLICES, TERMS
+from bindbench.reporting.charts import Bar, Row, bars, stacks
 from bindbench.reporting.report import environment, file_names
 
 

@@ -13,23 +13,12 @@ from bindbench.instabind.conditions import FULL, INSTANCE_FIRST
 from bindbench.instabind.outcomes import CORRECT, MISBINDING, Outcomes
 from bindbench.instabind.questions import LEVELS, Question
 from bindbench.instabind.report_data import Subject
+from bindbench.reporting.samples import Box
 from bindbench.reporting.thumbnails import thumbnail
 
 PER_LEVEL = 3  # of a model
 SIDE, LIMIT = 320, 60_000  # pixels and bytes of a picture
 PictureOf = Callable[[str], bytes | None]
-
-
-@dataclass(frozen=True)
-class Frame:
-    """The box of an instance, as fractions of the image."""
-
-    role: str  # "target", "source" or "other"
-    label: str
-    left: float
-    top: float
-    right: float
-    bottom: float
 
 
 @dataclass(frozen=True)
@@ -40,7 +29,7 @@ class Misbinding:
     image: bytes | None  # PNG, small
     width: int  # of the image, in pixels
     height: int
-    frames: Sequence[Frame]  # the source and the target last, so that they lie on top
+    frames: Sequence[Box]  # the source and the target last, so that they lie on top
     level: str
     question: str
     right: str
@@ -124,20 +113,20 @@ def _misbinding(
     )
 
 
-def _frames(place: Picture, group: Group, target: int, source: int) -> list[Frame]:
+def _frames(place: Picture, group: Group, target: int, source: int) -> list[Box]:
     roles = {target: "target", source: "source"}
     found = []
     for one, value in zip(group.instances, group.values(), strict=True):
         left, top, width, height = one.bbox_xywh
         role = roles.get(one.order_index, "other")
         found.append(
-            Frame(
-                role,
+            Box(
                 value if role == "other" else f"{role}: {value}",
                 left / place.width,
                 top / place.height,
                 (left + width) / place.width,
                 (top + height) / place.height,
+                role,
             )
         )
     return sorted(found, key=lambda frame: ("other", "source", "target").index(frame.role))

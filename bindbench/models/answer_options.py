@@ -21,6 +21,33 @@ class AnsweringOptions(Strict):
     ] = 256
 
 
+class Decoding(Strict):
+    """How a local model chooses the tokens that it writes; by default greedily."""
+
+    beams: Annotated[int, Field(ge=1, description="texts that are searched side by side")] = 1
+    temperature: Annotated[
+        float,
+        Field(ge=0, le=2, description="0: the likeliest; above: drawn, seeded by what is asked"),
+    ] = 0.0
+    top_p: Annotated[
+        float, Field(gt=0, le=1, description="probability of the tokens that are drawn from")
+    ] = 1.0
+    repetition_penalty: Annotated[
+        float, Field(gt=0, description="divides the scores of tokens that stand there already")
+    ] = 1.0
+    length_penalty: Annotated[
+        float, Field(description="exponent of the length that divides the score of a beam")
+    ] = 1.0
+    max_tokens: Annotated[
+        int | None, Field(ge=1, description="in place of the most that is asked for; null: that")
+    ] = None
+
+    @property
+    def greedy(self) -> bool:
+        """Whether the likeliest token is written, again and again."""
+        return self.beams == 1 and not self.temperature and self.repetition_penalty == 1
+
+
 class HfAnsweringOptions(AnsweringOptions):
     """Options of generative models; they mean what they mean for scorers and judges."""
 
@@ -32,6 +59,10 @@ class HfAnsweringOptions(AnsweringOptions):
     question: Annotated[
         str, Field(description="of a choice; {question} and {options} stand for each question's")
     ] = "{question} Answer with one of these: {options}."
+    decoding: Annotated[Decoding, Field(description="of descriptions and answers")] = Decoding()
+    choosing: Annotated[
+        Decoding, Field(description="of replies that choose between lettered options")
+    ] = Decoding()
 
 
 class NanoAnsweringOptions(AnsweringOptions):

@@ -38,7 +38,13 @@ def _nano(name: ModelName, options: NanoAnsweringOptions, lexicon: Lexicon) -> A
 def _hf(name: ModelName, options: HfAnsweringOptions, lexicon: Lexicon) -> Any:
     from bindbench.models.hf_answerer import load_answerer
 
-    return load_answerer(_hf_source(name, options), _hf_options(options), options.question)
+    return load_answerer(
+        _hf_source(name, options),
+        _hf_options(options),
+        options.question,
+        options.decoding,
+        options.choosing,
+    )
 
 
 def _hf_options(options: HfAnsweringOptions) -> HfOptions:
@@ -101,7 +107,7 @@ ANSWERERS = (
         _hf_identity,
         _hf_source,
         weights=hf_weights,
-        summary="any vision-language model of transformers, greedily",
+        summary="any vision-language model of transformers",
         needs="its weights, downloaded unless they are a folder or in the cache",
         library="transformers",
         named="org/name of the Hugging Face hub, or a folder",

@@ -213,6 +213,7 @@ class ReplyRequest:
     truth: AskedGroup | None = field(default=None, repr=False)
     schema: Mapping[str, Any] | None = None  # of a text in JSON, for servers that can keep to one
     attempt: int = 0  # tells apart requests that are equal, where a reply could not be used
+    lettered: bool = False  # the reply is to name one of the prompt's lettered options
     # The prompt is put as it is, and the options are scored as what follows; else they are offered.
     bare: bool = False
 
@@ -237,7 +238,7 @@ class Answerer(Protocol):
     """Answers questions about images in free text, or by the likeliest of given options."""
 
     def reply(self, requests: Sequence[ReplyRequest]) -> list[Reply]:
-        """Return one reply for each request, without drawing at random.
+        """Return one reply for each request; the same request gets the same reply.
 
         Raises:
             Unfinished: a server gave none for some requests; what was answered is kept.

@@ -25,6 +25,11 @@ class MitsubaOptions(Strict):
     resolution: Annotated[int, Field(ge=64, le=2048)] = 128
     samples: Annotated[int, Field(ge=1, le=4096)] = 8
     faults: dict[str, float] = Field(default_factory=dict)
+    hard: dict[str, float] = Field(
+        default_factory=dict,
+        exclude_if=lambda hard: not hard,  # images without it keep their fingerprints
+        description="by object or label: the share of its images that have a fault",
+    )
 
     @field_validator("faults")
     @classmethod
@@ -51,7 +56,9 @@ def _grammar(name: ModelName, options: NoOptions, lexicon: Lexicon) -> Any:
 def _mitsuba(name: ModelName, options: MitsubaOptions, lexicon: Lexicon) -> Any:
     from bindbench.models.mitsuba_generator import MitsubaGenerator
 
-    return MitsubaGenerator(lexicon, options.resolution, options.samples, options.faults)
+    return MitsubaGenerator(
+        lexicon, options.resolution, options.samples, options.faults, options.hard
+    )
 
 
 def _check_drawable(lexicon: Lexicon, tasks: Sequence[Task]) -> None:

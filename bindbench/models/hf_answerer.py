@@ -1,12 +1,15 @@
-"""A generative model that answers in words: greedily, or by the likeliest of given options."""
+"""A generative model that answers in words, or by the likeliest of given options."""
 
 import functools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from bindbench.concepts import content_id
+from bindbench.models.answer_options import Decoding
 from bindbench.models.base import Question, Reply, ReplyRequest
 from bindbench.models.halving import Halving
 from bindbench.models.hf_generative import GenerativeModel
@@ -20,13 +23,23 @@ READERS = 512  # questions whose prompt is kept written
 Inputs = Mapping[str, Tensor]
 
 
-def load_answerer(source: HfSource, options: HfOptions, question: str) -> "HfAnswerer":
+GREEDY = Decoding()
+
+
+def load_answerer(
+    source: HfSource,
+    options: HfOptions,
+    question: str,
+    decoding: Decoding = GREEDY,
+    choosing: Decoding = GREEDY,
+) -> "HfAnswerer":
     """Return a model as an answerer; ``question`` is the prompt of a choice.
 
     Raises:
         UserError: the checkpoint lacks a part or is damaged, or it does not fit.
     """
-    return HfAnswerer(GenerativeModel(Checkpoint(source, options)), source.name, question)
+    model = GenerativeModel(Checkpoint(source, options))
+    return HfAnswerer(model, source.name, question, decoding, choosing)
 
 
 class HfAnswerer:
@@ -39,9 +52,19 @@ class HfAnswerer:
         model: the model.
         name: its name, for messages.
         question: the prompt of a choice; ``{question}`` and ``{options}`` stand for each one's.
+        decoding: of texts.
+        choosing: of replies to lettered options.
     """
 
-    def __init__(self, model: GenerativeModel, name: str, question: str) -> None:
+    def __init__(
+        self,
+        model: GenerativeModel,
+        name: str,
+        question: str,
+        decoding: Decoding = GREEDY,
+        choosing: Decoding = GREEDY,
+    ) -> None:
+        self._decoding, self._choosing = decoding, choosing
         self._model, self._judge = model.model, HfJudge(model, question)
         self._tokenizer = model.tokenizer
         self._padding = self._tokenizer.pad_token_id or 0
@@ -79,33 +102,43 @@ class HfAnswerer:
     def _write(self, requests: Sequence[ReplyRequest]) -> list[Reply]:
         """Write the replies, together where the processor's tensors can stand in one batch."""
         inputs = [self._read(request) for request in requests]
+        ways = [self._way(request) for request in requests]
         found: dict[int, Reply] = {}
-        for rows in _alike(inputs, [request.max_tokens for request in requests]):
-            most = requests[rows[0]].max_tokens
-            tokens = self._generate(left_padded([inputs[i] for i in rows], self._padding), most)
+        for rows in _alike(inputs, [_company(i, way) for i, way in enumerate(ways)]):
+            batch = left_padded([inputs[i] for i in rows], self._padding)
+            with _seeded(requests[rows[0]], ways[rows[0]]):
+                tokens = self._generate(batch, ways[rows[0]])
             for i, own in zip(rows, tokens, strict=True):
                 found[i] = self._reply(own, requests[i])
         return [found[i] for i in range(len(requests))]
+
+    def _way(self, request: ReplyRequest) -> Decoding:
+        """Return how a request is decoded, with the most tokens of it."""
+        way = self._choosing if request.lettered else self._decoding
+        return way.model_copy(update={"max_tokens": way.max_tokens or request.max_tokens})
 
     def _read(self, request: ReplyRequest) -> Inputs:
         return self._reader(request.prompt).whole(request.image)
 
     @torch.inference_mode()
-    def _generate(self, inputs: Inputs, most: int) -> list[list[int]]:
-        """Return the tokens that follow each row, up to ``most``, with what ends them."""
+    def _generate(self, inputs: Inputs, way: Decoding) -> list[list[int]]:
+        """Return the tokens that follow each row, up to the most, with what ends them."""
         model = self._model
         device = torch.device("cpu") if model.device.type == "meta" else model.device
         placed = {
             key: value.to(device, model.dtype if value.is_floating_point() else value.dtype)
             for key, value in inputs.items()
         }
-        # Greedy, whatever the checkpoint's own settings of sampling are.
+        drawn = {"temperature": way.temperature, "top_p": way.top_p, "top_k": 0}
+        # As the options say, whatever the checkpoint's own settings are.
         out = model.generate(
             **placed,
-            max_new_tokens=most,
-            do_sample=False,
-            num_beams=1,
-            repetition_penalty=1.0,
+            max_new_tokens=way.max_tokens,
+            do_sample=way.temperature > 0,
+            **(drawn if way.temperature else {}),
+            num_beams=way.beams,
+            repetition_penalty=way.repetition_penalty,
+            **({"length_penalty": way.length_penalty} if way.beams > 1 else {}),
             pad_token_id=self._padding,
             eos_token_id=sorted(self._ends) or None,
         )
@@ -127,13 +160,32 @@ class HfAnswerer:
         return tuple(dict.fromkeys(words))
 
 
-def _alike(inputs: Sequence[Inputs], most: Sequence[int]) -> Iterable[list[int]]:
+def _company(i: int, way: Decoding) -> tuple[int | None, int | None]:
+    """Return what rows of one batch have in common: the most tokens, where they are greedy.
+
+    Penalties see the padding and draws the other rows, so that all else is written alone.
+    """
+    return way.max_tokens, None if way.greedy else i
+
+
+@contextmanager
+def _seeded(request: ReplyRequest, way: Decoding) -> Iterator[None]:
+    """Let draws depend on the request alone, and leave torch's own state as it was."""
+    if not way.temperature:
+        yield
+        return
+    with torch.random.fork_rng():
+        torch.manual_seed(int(content_id([request.key, request.prompt, request.attempt]), 16))
+        yield
+
+
+def _alike(inputs: Sequence[Inputs], company: Sequence[Any]) -> Iterable[list[int]]:
     """Return the rows that can be read in one batch, by what their tensors are made of."""
     groups: dict[Any, list[int]] = {}
     for i, own in enumerate(inputs):
         shape = own["input_ids"].shape
         others = {k: tuple(v.shape[1:]) for k, v in own.items() if v.shape != shape}
-        groups.setdefault((most[i], tuple(sorted(others.items()))), []).append(i)
+        groups.setdefault((company[i], tuple(sorted(others.items()))), []).append(i)
     return groups.values()
 
 

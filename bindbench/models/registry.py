@@ -85,6 +85,19 @@ def describe(role: Role, settings: RoleSettings) -> dict[str, Any]:
     }
 
 
+def is_contrastive(name: ModelName, options: Any) -> bool:
+    """Whether a scorer embeds images and texts apart, found out before anything large is loaded."""
+    if name.family == "hf":
+        from bindbench.models.hf_names import find_source
+
+        return find_source(name.name, name.revision, options).kind == "contrastive"
+    if name.family == "nano":
+        from bindbench.models.embedded_families import NANO_VLMS
+
+        return name.name not in NANO_VLMS
+    return name.family == "open_clip"
+
+
 def processes(role: Role, settings: RoleSettings, workers: int) -> int:
     """Return how many of an engine's worker processes hold a model."""
     _, family, options = named(role, settings)

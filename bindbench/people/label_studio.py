@@ -7,6 +7,7 @@ plain "JSON" is read (not "JSON_MIN"): a list of tasks, each with the annotation
 import json
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -44,6 +45,8 @@ def config(form: Form) -> str:
             choice="single-radio",
             required="true" if choice.required else "false",
         )
+        if not choice.options:
+            tag.set("value", f"${_field(choice)}")
         for option in choice.options:
             ElementTree.SubElement(tag, "Choice", value=option)
     if form.comment:
@@ -52,6 +55,11 @@ def config(form: Form) -> str:
         )
     ElementTree.indent(view)
     return ElementTree.tostring(view, encoding="unicode") + "\n"
+
+
+def _field(choice: Choice) -> str:
+    """Return the field of a task that holds its own answers to a choice."""
+    return f"{choice.name}_options"
 
 
 def _check_names(form: Form) -> None:
@@ -65,7 +73,7 @@ def _check_names(form: Form) -> None:
     if not shown:
         raise UserError("A review task shows nothing: give it an image or a text.")
     for choice in form.choices:
-        if len(set(choice.options)) < max(2, len(choice.options)):
+        if choice.options and len(set(choice.options)) < max(2, len(choice.options)):
             raise UserError(f"The choice {choice.name!r} needs two or more different options.")
 
 
@@ -77,15 +85,21 @@ def export_tasks(path: Path, tasks: Sequence[Task], form: Form) -> None:
     """
     _check_names(form)
     check_tasks(tasks, form)
-    rows = [
-        {"data": {ID: t.id, **({IMAGE: t.image} if form.image else {}), **t.texts}} for t in tasks
-    ]
+    rows = [{"data": _data(task, form)} for task in tasks]
     write_text(path, json.dumps(rows, indent=1, ensure_ascii=False) + "\n")
+
+
+def _data(task: Task, form: Form) -> dict[str, Any]:
+    own = [choice for choice in form.choices if not choice.options]
+    options = {_field(c): [{"value": option} for option in task.options[c.name]] for c in own}
+    image = {IMAGE: task.image} if form.image else {}
+    return {ID: task.id, **image, **task.texts, **options}
 
 
 def read_judgements(path: Path, tasks: Sequence[str], form: Form) -> list[Judgement]:
     """Return what people said, in the order of the file; all annotators of a task are kept.
 
+    An answer to a choice whose tasks have their own is one of those that the file itself holds.
     A task that nobody has judged yet gives nothing, nor does one that was skipped.
 
     Args:
@@ -132,8 +146,20 @@ def _annotations(path: Path, row: Any, key: str, form: Form) -> list[Judgement]:
         name = _annotator(one.get("completed_by"))
         if name in found:
             raise UserError(f"{where}: {name} has judged the task {key!r} twice: keep one.")
-        found[name] = _judgement(where, key, name, one.get("result") or [], form)
+        found[name] = _judgement(where, key, name, one.get("result") or [], _own(row, form))
     return list(found.values())
+
+
+def _own(row: Mapping[str, Any], form: Form) -> Form:
+    """Return the form with the answers that this task of an export has of its own."""
+    data = row["data"]
+    choices = tuple(
+        choice
+        if choice.options
+        else replace(choice, options=tuple(str(o["value"]) for o in data.get(_field(choice), ())))
+        for choice in form.choices
+    )
+    return replace(form, choices=choices)
 
 
 def _annotator(value: Any) -> str:

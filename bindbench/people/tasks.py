@@ -12,7 +12,7 @@ class Choice:
 
     name: str  # of its field: letters, digits and _
     title: str  # as people read it
-    options: tuple[str, ...]
+    options: tuple[str, ...] = ()  # none: each task has its own
     required: bool = True
 
 
@@ -33,6 +33,7 @@ class Task:
     id: str
     texts: dict[str, str] = field(default_factory=dict)
     image: str = ""  # a data URI, an address, or a path that the tool can read
+    options: dict[str, tuple[str, ...]] = field(default_factory=dict)  # by choice, its own answers
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,8 @@ def check_tasks(tasks: Sequence[Task], form: Form) -> None:
         missing = [name for name in form.texts if name not in task.texts]
         if form.image and not task.image:
             missing.append("image")
+        own = [choice.name for choice in form.choices if not choice.options]
+        missing += [f"options of {name}" for name in own if len({*task.options.get(name, ())}) < 2]
         if missing:
             raise UserError(f"The review task {task.id!r} has no {missing[0]}.")
 

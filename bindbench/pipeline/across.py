@@ -15,10 +15,11 @@ import pyarrow as pa
 from bindbench.analysis.accuracy import summarise
 from bindbench.errors import UserError
 from bindbench.pipeline import captions, concept_set, leaderboard, negatives, validated
-from bindbench.pipeline.base import Context
+from bindbench.pipeline.base import Context, suite_lexicon
 from bindbench.pipeline.survival import survival_rows
 from bindbench.pipeline.tallies import Measured, measure
 from bindbench.storage.store import Artifact
+from bindbench.suite import Suite
 from bindbench.tasks import TRACKS, Track, get_benchmark
 
 Item = tuple[str, int]  # concept id, replicate
@@ -41,6 +42,7 @@ SCHEMA = pa.schema(
     ]
 )
 MEASURED = ("accuracy", "low", "high", "tie_rate", "chance")
+READ = (concept_set.NAME, captions.NAME, validated.NAME, negatives.NAME)  # of a benchmark
 
 
 @dataclass(frozen=True)
@@ -65,41 +67,49 @@ class Across:
 
 
 @dataclass(frozen=True)
+class Built:
+    """A suite and its artifacts by ``asset/partition``: those of ``READ``, and fresh scores."""
+
+    suite: Suite
+    artifacts: Mapping[str, Artifact]
+
+    def has(self, key: str) -> bool:
+        """Whether a benchmark is built."""
+        return all(f"{name}/{key}" in self.artifacts for name in READ)
+
+
+@dataclass(frozen=True)
 class _Side:
     """One suite and what it has of one benchmark."""
 
-    context: Context
+    built: Built
     key: str
-    artifacts: Mapping[str, Artifact]  # what its leaderboard is made of
 
     @property
     def name(self) -> str:
-        return self.context.suite.name
+        return self.built.suite.name
 
-    @property
-    def candidates(self) -> Artifact:
-        return self.artifacts[f"{negatives.NAME}/{self.key}"]
+    def artifact(self, asset: str) -> Artifact:
+        return self.built.artifacts[f"{asset}/{self.key}"]
 
     def scores(self) -> dict[str, Artifact]:
         """Return the scores of this benchmark by model."""
-        cells = leaderboard.scored_cells(self.context.suite, self.artifacts)
+        cells = leaderboard.scored_cells(self.built.suite, self.built.artifacts)
         return {model: scores for model, key, scores in cells if key == self.key}
 
     def items(self) -> dict[Track, list[tuple[Item, str]]]:
         """Return each track's items with their captions, in the order of their index."""
-        concepts = self.context.current(concept_set.NAME, self.key).read(["index", "replicate"])
+        concepts = self.artifact(concept_set.NAME).read(["index", "replicate"])
         replicates = {row["index"]: row["replicate"] for row in concepts.to_pylist()}
         found: dict[Track, list[tuple[Item, str]]] = {track: [] for track in TRACKS}
         columns = ["index", "concept_id", "track", "caption"]
-        for row in self.candidates.read(columns).to_pylist():
+        for row in self.artifact(negatives.NAME).read(columns).to_pylist():
             item = row["concept_id"], replicates[row["index"]]
             found[row["track"]].append((item, row["caption"]))
         return found
 
     def survival(self) -> dict[str, dict[str, Any]]:
         """Return how many of the concepts were accepted, by track."""
-        names = (concept_set.NAME, captions.NAME, validated.NAME)
-        read = {f"{n}/{self.key}": self.context.current(n, self.key) for n in names}
         return {
             row["track"]: {
                 "passed": row["passed"],
@@ -108,7 +118,7 @@ class _Side:
                 "low": row["low"],
                 "high": row["high"],
             }
-            for row in survival_rows(read, self.key)
+            for row in survival_rows(self.built.artifacts, self.key)
             if row["check"] == "accepted"
         }
 
@@ -126,20 +136,10 @@ def across(contexts: Sequence[Context], keys: Sequence[str] = ()) -> Across:
     Raises:
         UserError: a suite is given twice, there is only one, or they share no built benchmark.
     """
-    suites = [context.suite for context in contexts]
-    names = [suite.name for suite in suites]
+    names = [context.suite.name for context in contexts]
     if len(set(names)) < max(len(names), 2):
         raise UserError(f"Suites {', '.join(names)}: give two or more, each of another name.")
-    found = Across({suite.name: suite.profile.generator.model for suite in suites})
-    inputs = [leaderboard.inputs(context) for context in contexts]
-    wanted = [get_benchmark(key).key for key in keys] or _all_benchmarks(contexts)
-    for key in wanted:
-        sides = [_Side(context, key, read) for context, read in zip(contexts, inputs, strict=True)]
-        missing = [s.name for s in sides if f"{negatives.NAME}/{key}" not in s.artifacts]
-        if missing:
-            found.left_out.append(f"{key}: not built in {', '.join(missing)}")
-        else:
-            _compare(key, sides, found)
+    found = side_by_side([built(context) for context in contexts], keys)
     if not found.sets:
         raise UserError(
             f"Suites {', '.join(names)} share no built benchmark ({'; '.join(found.left_out)}): "
@@ -148,8 +148,35 @@ def across(contexts: Sequence[Context], keys: Sequence[str] = ()) -> Across:
     return found
 
 
-def _all_benchmarks(contexts: Sequence[Context]) -> list[str]:
-    return list(dict.fromkeys(key for context in contexts for key in context.suite.benchmarks))
+def built(context: Context) -> Built:
+    """Return what a suite has built so far."""
+    found = leaderboard.inputs(context)
+    for key in context.suite.benchmarks:
+        parts = {name: context.store.current(name, key) for name in READ}
+        found |= {f"{name}/{key}": part for name, part in parts.items() if part}
+    return Built(context.suite, found)
+
+
+def side_by_side(suites: Sequence[Built], keys: Sequence[str] = ()) -> Across:
+    """Measure every model on the items that all suites accepted, and name what is left out.
+
+    Args:
+        suites: at least two, each of another name.
+        keys: the benchmarks; none: all that any suite has.
+    """
+    found = Across({one.suite.name: one.suite.profile.generator.model for one in suites})
+    wanted = [get_benchmark(key).key for key in keys] or _all_benchmarks(suites)
+    for key in wanted:
+        without = [one.suite.name for one in suites if not one.has(key)]
+        if without:
+            found.left_out.append(f"{key}: not built in {', '.join(without)}")
+        else:
+            _compare(key, [_Side(one, key) for one in suites], found)
+    return found
+
+
+def _all_benchmarks(suites: Sequence[Built]) -> list[str]:
+    return list(dict.fromkeys(key for one in suites for key in one.suite.benchmarks))
 
 
 def _compare(key: str, sides: Sequence[_Side], found: Across) -> None:
@@ -165,8 +192,9 @@ def _compare(key: str, sides: Sequence[_Side], found: Across) -> None:
         found.sets.append(SharedSet(key, track, len(shared[track]), differ, shares))
     for model, scores in _common(key, sides, found):
         for side in sides:
-            lexicon, none = side.context.lexicon, np.zeros(0, np.int64)
-            measured = measure(key, side.candidates, scores[side.name], none, lexicon)
+            lexicon, none = suite_lexicon(side.built.suite), np.zeros(0, np.int64)
+            candidates = side.artifact(negatives.NAME)
+            measured = measure(key, candidates, scores[side.name], none, lexicon)
             for track in TRACKS:
                 keep = np.array([i in shared[track] for i, _ in items[side.name][track]], bool)
                 common = {

@@ -3,7 +3,7 @@
 import functools
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 import pyarrow as pa
@@ -45,6 +45,8 @@ class Context:
     on_progress: Callable[[str, str], Progress] | None = None  # asset, partition -> callback
     repair: bool = False
     make_current: bool = True  # whether what is built becomes its partition's current artifact
+    # Artifacts that stand for the current ones of all partitions, by asset.
+    standing: Mapping[str, Artifact] = field(default_factory=dict)
 
     @property
     def lexicon(self) -> Lexicon:
@@ -57,7 +59,7 @@ class Context:
         Raises:
             UserError: it has not been built.
         """
-        artifact = self.store.current(asset, partition)
+        artifact = self.standing.get(asset) or self.store.current(asset, partition)
         if artifact is None:
             raise UserError(
                 f"{asset} of {partition} is not in the store {self.store.root}: "
@@ -108,6 +110,25 @@ def suite_lexicon(suite: Suite) -> Lexicon:
 @functools.lru_cache(maxsize=4)
 def _lexicon(sources: str) -> Lexicon:
     return load_lexicon(json.loads(sources))
+
+
+def fresh(
+    context: Context, asset: str, partition: str, settings: dict[str, Any], names: Sequence[str]
+) -> Artifact | None:
+    """Return an artifact if it is of these settings and of its inputs as they are, else None.
+
+    Args:
+        context: where it is.
+        asset: what it is.
+        partition: of it and of its inputs.
+        settings: that it would be built with now.
+        names: of its inputs.
+    """
+    found = context.store.current(asset, partition)
+    inputs = {name: context.store.current(name, partition) for name in names}
+    digests = {name: artifact.digest for name, artifact in inputs.items() if artifact}
+    now = json.loads(json.dumps(settings | {"inputs": digests}))
+    return found if found and found.settings == now else None
 
 
 def aligned(settings: dict[str, Any], artifacts: Mapping[str, Artifact]) -> list[Shard]:

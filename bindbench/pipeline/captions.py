@@ -157,10 +157,10 @@ def slot_rows(template: Template) -> list[dict[str, Any]]:
     ]
 
 
-def build(context: Context, key: str) -> Artifact:
-    """Build the captions of a benchmark."""
+def settings_of(context: Context, key: str) -> dict[str, Any]:
+    """Return what decides a benchmark's captions, beside its concepts."""
     writer = context.suite.profile.writer
-    settings = {
+    return {
         "code": CODE_VERSION,
         "seed": context.suite.seed,
         "writer": registry.describe("writer", writer),
@@ -168,6 +168,11 @@ def build(context: Context, key: str) -> Artifact:
         "nouns": context.lexicon.nouns(get_benchmark(key).task).digest,
         "labels": context.lexicon.labels(get_benchmark(key).task).digest,
     }
+
+
+def build(context: Context, key: str) -> Artifact:
+    """Build the captions of a benchmark."""
+    writer, settings = context.suite.profile.writer, settings_of(context, key)
     shards = aligned(settings, {concept_set.NAME: context.current(concept_set.NAME, key)})
     context = context.holding("writer", writer)
     summary = functools.partial(summarize, writer=writer)

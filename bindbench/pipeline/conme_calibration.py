@@ -20,7 +20,7 @@ from bindbench.storage.store import Artifact
 from bindbench.suite import Suite
 
 NAME = "conme_calibration"
-CODE_VERSION = "1"
+CODE_VERSION = "2"
 ROUNDS = (conme_first_round.NAME, conme_second_round.NAME)
 SCHEMA = pa.schema(
     [

@@ -1,6 +1,6 @@
 """A suite's section ``conme``: which set converses with which panel, and who is evaluated there."""
 
-from bindbench.conme.settings import AGENT, ConmeSet, ConmeSettings, Panel
+from bindbench.conme.settings import AGENT, WORDING, ConmeSet, ConmeSettings, Panel
 from bindbench.errors import UserError, unknown_name
 from bindbench.models.family import ModelName
 from bindbench.suite import RoleSettings, Suite
@@ -72,3 +72,15 @@ def models_of(suite: Suite, where: str) -> dict[str, RoleSettings]:
     targets = targets_of(suite, where)
     others = {slug(one): one for one in (*asked, *settings_of(suite).models)}
     return targets | {name: one for name, one in others.items() if name not in targets}
+
+
+def answerers_of(suite: Suite) -> list[RoleSettings]:
+    """Return every model that a suite's section asks, each once."""
+    section = suite.conme
+    if section is None:
+        return []
+    panels = section.panels.values()
+    asked = [one for panel in panels for one in (panel.strong, *panel.targets)]
+    asked += [*section.models, *([section.labeller] if section.labeller else [])]
+    found = {(one.model, str(one.options)): one for one in asked}
+    return [one for one in found.values() if one.model not in (AGENT, WORDING)]

@@ -9,9 +9,9 @@ from typing import Any
 import pyarrow as pa
 
 from bindbench.conme.choices import Ballots
-from bindbench.conme.modes import Case, Vote, Votes, modes_of, vote
+from bindbench.conme.modes import Case, Vote, Votes, blind_vote, modes_of, vote
 from bindbench.conme.samples import Sample, plain
-from bindbench.conme.settings import Mode
+from bindbench.conme.settings import Evaluation
 from bindbench.errors import Unfinished, unknown_name
 from bindbench.models import registry
 from bindbench.pipeline import conme_first_round, conme_images, conme_second_round
@@ -58,7 +58,7 @@ class EvaluateModel:
     suite: Suite
     slug: str
     settings: RoleSettings
-    modes: tuple[Mode, ...]
+    modes: tuple[Evaluation, ...]
     answered: bool  # as a target the model has made its choices in the mode ``generate``
 
     def __call__(self, task: ShardInputs) -> pa.Table:
@@ -73,13 +73,17 @@ class EvaluateModel:
         model = load_target(self.suite, self.slug, self.settings)
         _, _, options = registry.named("answerer", self.settings)
         dtype = getattr(options, "dtype", "float32")
-        images, most = shown(task), settings_of(self.suite).tokens.choice
+        images, section = shown(task), settings_of(self.suite)
         rows, failures = [], list[Unfinished]()
         for mode in self.modes:
             done = known if mode == "generate" else {}
             left = [one for one in samples if one.id not in done]
+            case = Case(left, images, section.tokens.choice, dtype, model.wording)
             try:
-                found = vote(mode, model.reply, Case(left, images, most, dtype, model.wording))
+                if mode == "blind":
+                    found = blind_vote(section.filter, model.reply, case)
+                else:
+                    found = vote(mode, model.reply, case)
             except Unfinished as error:
                 failures.append(error)
                 continue
@@ -162,11 +166,7 @@ def build(
         settings: of a model that the suite does not list.
     """
     model = settings or model_of(context.suite, where, slug)
-    _, _, options = registry.named("answerer", model)
-    able = modes_of(model.model, options)
-    modes: tuple[Mode, ...] = tuple(
-        mode for mode in settings_of(context.suite).modes if mode in able
-    )
+    able, _ = _possible(context.suite, model)
     answered = is_answered(context.suite, where, slug, model)
     fields = describe(context.suite, model) | {"answered": answered}
     inputs = {
@@ -179,9 +179,24 @@ def build(
         SCHEMA,
         fields,
         aligned(fields, inputs),
-        EvaluateModel(context.suite, slug, model, modes, answered),
-        functools.partial(_summary, model=model, asked=settings_of(context.suite).modes),
+        EvaluateModel(context.suite, slug, model, able, answered),
+        functools.partial(_summary, suite=context.suite, model=model),
     )
+
+
+def _possible(
+    suite: Suite, model: RoleSettings
+) -> tuple[tuple[Evaluation, ...], tuple[Evaluation, ...]]:
+    """Return the suite's modes that a model can be asked in, and the others."""
+    section = settings_of(suite)
+    _, _, options = registry.named("answerer", model)
+    own = modes_of(model.model, options)
+    able: list[Evaluation] = []
+    others: list[Evaluation] = []
+    for mode in section.modes:
+        needed = section.filter if mode == "blind" else mode
+        (able if needed in own else others).append(mode)
+    return tuple(able), tuple(others)
 
 
 def is_answered(suite: Suite, where: str, slug: str, model: RoleSettings) -> bool:
@@ -196,19 +211,19 @@ def describe(suite: Suite, model: RoleSettings) -> dict[str, Any]:
         "code": CODE_VERSION,
         "answerer": registry.describe("answerer", model),
         "modes": section.modes,
+        "blind": section.filter,
         "tokens": section.tokens.choice,
     }
 
 
-def _summary(artifact: Artifact, model: RoleSettings, asked: Sequence[Mode]) -> dict[str, Any]:
+def _summary(artifact: Artifact, suite: Suite, model: RoleSettings) -> dict[str, Any]:
     rows = artifact.read(["sample_id", "reading", "places", "raws"]).to_pylist()
-    _, _, options = registry.named("answerer", model)
-    able = modes_of(model.model, options)
+    able, not_possible = _possible(suite, model)
     unread = Counter(row["reading"] for row in rows for place in row["places"] if place is None)
     found = {
         "samples": len({row["sample_id"] for row in rows}),
-        "modes": [mode for mode in asked if mode in able],
-        "not_possible": [mode for mode in asked if mode not in able],
+        "modes": able,
+        "not_possible": not_possible,
         "no_choice": dict(sorted(unread.items())),
     }
     return found | usage_summary("answerer", model, (raw for r in rows for raw in r["raws"]))

@@ -2,14 +2,17 @@
 
 import functools
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 
-from bindbench.conme.labelling import label
+from bindbench.conme.labelling import Labelled, label
 from bindbench.conme.samples import Sample
+from bindbench.conme.settings import WORDING
 from bindbench.conme.taxonomy import Taxonomy, load_taxonomy
+from bindbench.conme.wording import label_by_wording
 from bindbench.models import registry
 from bindbench.pipeline import conme_images, conme_second_round
 from bindbench.pipeline.asking import usage_summary
@@ -22,7 +25,7 @@ from bindbench.storage.store import Artifact
 from bindbench.suite import RoleSettings, Suite
 
 NAME = "conme_labels"
-CODE_VERSION = "1"
+CODE_VERSION = "2"
 SCHEMA = pa.schema(
     [
         ("sample_id", pa.string()),
@@ -51,23 +54,30 @@ class LabelSamples:
         samples = final_samples(task)
         if self.labeller is None or not samples:
             return table([], SCHEMA)
-        model, images = load_target(self.suite, slug(self.labeller), self.labeller), shown(task)
+        found = {one.name: self._labels(one, samples, task) for one in self.taxonomies}
         return table(
             [
                 {
                     "sample_id": sample.id,
-                    "taxonomy": taxonomy.name,
+                    "taxonomy": taxonomy,
                     "label": one.label,
                     "text": one.reply.text,
                     "raw": one.reply.raw,
                 }
-                for taxonomy in self.taxonomies
-                for sample, one in zip(
-                    samples, label(model.reply, taxonomy, samples, images), strict=True
-                )
+                for taxonomy, labels in found.items()
+                for sample, one in zip(samples, labels, strict=True)
             ],
             SCHEMA,
         )
+
+    def _labels(
+        self, taxonomy: Taxonomy, samples: Sequence[Sample], task: ShardInputs
+    ) -> list[Labelled]:
+        assert self.labeller is not None
+        if self.labeller.model == WORDING:
+            return label_by_wording(taxonomy, samples)
+        model = load_target(self.suite, slug(self.labeller), self.labeller)
+        return label(model.reply, taxonomy, samples, shown(task))
 
 
 def final_samples(task: ShardInputs) -> list[Sample]:
@@ -89,15 +99,16 @@ def build(context: Context, where: str, labeller: RoleSettings | None = None) ->
     taxonomies = tuple(load_taxonomy(name) for name in section.taxonomies)
     settings = {
         "code": CODE_VERSION,
-        "labeller": registry.describe("answerer", chosen) if chosen else None,
+        "labeller": _describe(chosen),
         "taxonomies": [one.model_dump() for one in taxonomies],
     }
     inputs = {
         conme_images.NAME: context.current(conme_images.NAME, split(where)[0]),
         conme_second_round.NAME: context.current(conme_second_round.NAME, where),
     }
-    holding = context.holding("answerer", chosen) if chosen else context
-    return holding.build(
+    if chosen and chosen.model != WORDING:
+        context = context.holding("answerer", chosen)
+    return context.build(
         NAME,
         where,
         SCHEMA,
@@ -108,6 +119,15 @@ def build(context: Context, where: str, labeller: RoleSettings | None = None) ->
     )
 
 
+def _describe(labeller: RoleSettings | None) -> dict[str, Any] | None:
+    """Return what determines a labeller's output; None where nobody labels."""
+    if labeller is None:
+        return None
+    if labeller.model == WORDING:
+        return {"model": WORDING}
+    return registry.describe("answerer", labeller)
+
+
 def _summary(artifact: Artifact, labeller: RoleSettings | None) -> dict[str, Any]:
     rows = artifact.read(["taxonomy", "label", "raw"]).to_pylist()
     counts: dict[str, Counter[str]] = {}
@@ -116,6 +136,7 @@ def _summary(artifact: Artifact, labeller: RoleSettings | None) -> dict[str, Any
     found: dict[str, Any] = {"labels": {k: dict(sorted(own.items())) for k, own in counts.items()}}
     if labeller is None:
         return found | {"labeller": "none"}
+    found["labeller"] = labeller.model
     return found | usage_summary("answerer", labeller, (row["raw"] for row in rows))
 
 

@@ -1,21 +1,19 @@
 """The asset ``conme_open_answers``: the targets answer the questions in words (ConMe, stage 5)."""
 
 import functools
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import pyarrow as pa
 
 from bindbench.models.base import ReplyRequest
 from bindbench.pipeline import conme_images, conme_questions
-from bindbench.pipeline.base import Context, ShardInputs, aligned, strings, table
+from bindbench.pipeline.base import Context, ShardInputs, strings, table
 from bindbench.pipeline.conme_cells import settings_of, split, targets_of
 from bindbench.pipeline.conme_images import shown
 from bindbench.pipeline.conme_questions import sets_of
 from bindbench.pipeline.conme_strong_descriptions import row_of
 from bindbench.pipeline.conme_target_descriptions import summarize
-from bindbench.pipeline.conme_targets import Target, ask_each, describe_targets, holding_targets
+from bindbench.pipeline.conme_targets import Interleave, Stage, load_target
 from bindbench.storage.store import Artifact
 from bindbench.suite import RoleSettings, Suite
 
@@ -37,58 +35,46 @@ SCHEMA = pa.schema(
 
 @dataclass(frozen=True)
 class AnswerInWords:
-    """Puts the bare questions of a shard to the targets."""
+    """Puts the bare questions of a shard to a target."""
 
     suite: Suite
-    targets: Mapping[str, RoleSettings]
+    name: str
+    settings: RoleSettings
 
     def __call__(self, task: ShardInputs) -> pa.Table:
-        """Return one row for each question and target.
+        """Return one row for each question.
 
         Raises:
-            UserError: a server gave no answer for some questions.
+            Unfinished: a server gave no answer for some questions.
         """
         sets = sets_of(task.rows(conme_questions.NAME, ["image_id", "sets"]))
         asked = [
             (key, index, one.question) for key, own in sets.items() for index, one in enumerate(own)
         ]
+        if not asked:
+            return table([], SCHEMA)
         images, most = shown(task), settings_of(self.suite).tokens.answer
         requests = [
             ReplyRequest(images[key], question, max_tokens=most, key=f"{key}/{index}")
             for key, index, question in asked
         ]
-
-        def ask(target: Target) -> list[dict[str, Any]]:
-            replies = target.reply(requests)
-            return [row_of(reply) | {"model": target.name} for reply in replies]
-
-        found = ask_each(self.suite, self.targets, ask) if requests else {}
+        replies = load_target(self.suite, self.name, self.settings).reply(requests)
         rows = [
-            {"image_id": key, "question_index": index, "question": question} | own[at]
-            for at, (key, index, question) in enumerate(asked)
-            for own in found.values()
+            {"image_id": key, "question_index": index, "question": question, "model": self.name}
+            | row_of(reply)
+            for (key, index, question), reply in zip(asked, replies, strict=True)
         ]
         return table(rows, SCHEMA)
 
 
 def build(context: Context, where: str) -> Artifact:
     """Build the targets' answers in words."""
-    targets = targets_of(context.suite, where)
-    settings = {
-        "code": CODE_VERSION,
-        "targets": describe_targets(targets),
-        "tokens": settings_of(context.suite).tokens.answer,
-    }
+    settings = {"code": CODE_VERSION, "tokens": settings_of(context.suite).tokens.answer}
     inputs = {
         conme_images.NAME: context.current(conme_images.NAME, split(where)[0]),
         conme_questions.NAME: context.current(conme_questions.NAME, where),
     }
-    return holding_targets(context, targets).build(
-        NAME,
-        where,
-        SCHEMA,
-        settings,
-        aligned(settings, inputs),
-        AnswerInWords(context.suite, targets),
-        functools.partial(summarize, targets=targets),
-    )
+    stage = Stage(NAME, where, settings, inputs, targets_of(context.suite, where))
+    parts = stage.ask(context, SCHEMA, functools.partial(AnswerInWords, context.suite))
+    summary = functools.partial(summarize, targets=stage.targets)
+    return stage.join(context, SCHEMA, parts, Interleave(tuple(parts), SCHEMA), summary)

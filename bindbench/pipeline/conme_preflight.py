@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from bindbench.conme.settings import AGENT, ConmeSet, Panel
-from bindbench.conme.taxonomy import load_taxonomy
+from bindbench.conme.settings import AGENT, WORDING, ConmeSet, ConmeSettings, Panel
+from bindbench.conme.taxonomy import BUILT_IN, load_taxonomy
 from bindbench.errors import UserError
 from bindbench.external.sugarcrepe import PARTITIONS
 from bindbench.models import registry
@@ -28,10 +28,26 @@ def check_conme(suite: Suite) -> None:
     for name, panel in suite.conme.panels.items():
         _check_panel(suite, f"Suite {suite.name}: conme.panels.{name}", panel)
     _check_models(suite.conme.models, f"Suite {suite.name}: conme.models")
-    if suite.conme.labeller:
-        _check_models([suite.conme.labeller], f"Suite {suite.name}: conme.labeller")
-    for taxonomy in suite.conme.taxonomies:
-        load_taxonomy(taxonomy)
+    check_labels(suite.conme, f"Suite {suite.name}: conme")
+
+
+def check_labels(section: ConmeSettings, where: str) -> None:
+    """Raise a UserError for a taxonomy that can't be read, or that nobody can apply."""
+    names = [load_taxonomy(source).name for source in section.taxonomies]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice:
+        raise UserError(f"{where}.taxonomies: two are named {twice}: give each a name of its own.")
+    if section.labeller is None:
+        return
+    if section.labeller.model != WORDING:
+        _check_models([section.labeller], f"{where}.labeller")
+        return
+    own = [name for name in names if name not in BUILT_IN]
+    if own:
+        raise UserError(
+            f"{where}.labeller: {WORDING} knows {' and '.join(BUILT_IN)} alone, and not the "
+            f"taxonomy {own[0]}: name a model that answers in words."
+        )
 
 
 def _check_set(suite: Suite, where: str, one: ConmeSet) -> None:

@@ -20,7 +20,7 @@ from bindbench.storage.store import Artifact
 from bindbench.suite import Suite
 
 NAME = "conme_report"
-CODE_VERSION = "1"
+CODE_VERSION = "2"
 SCHEMA = pa.schema([("page", pa.string()), ("html", pa.large_string())])
 FOLDER = "conme"  # below that of the suite's report
 SHOWN = 12  # samples of a set and panel

@@ -39,8 +39,8 @@ from bindbench.storage.store import Artifact
 from bindbench.suite import Suite
 
 NAME = "conme_results"
-CODE_VERSION = "1"
-RATES = ("accuracy", "both", "order_effect", "drop", "without")
+CODE_VERSION = "2"
+RATES = ("accuracy", "both", "order_effect", "drop", "between", "without")
 SCHEMA = pa.schema(
     [
         *((name, pa.string()) for name in ("set", "panel", "model", "part", "reading", "stage")),
@@ -86,8 +86,9 @@ class Summarize:
                 row |= {"unreadable": cell.choice.unreadable, "first": cell.choice.first}
             if cell.without:
                 row |= _interval("without", cell.without.accuracy) | {"without_n": cell.without.n}
-            if cell.drop:
-                row |= _interval("drop", cell.drop)
+            for name in ("drop", "between"):
+                if change := getattr(cell, name):
+                    row |= _interval(name, change)
             if cell.stage == FINAL and cell.reading == next(iter(found[cell.model].ballots)):
                 row["details"] = json.dumps(
                     {**once, "agreement": agreements(found[cell.model])}
@@ -183,6 +184,8 @@ def set_details(
         rows = checked.read(["image_id", *CRITERIA]).to_pylist()
         found = self_check(rows, [row["image_id"] for row in rows])
         out["self_check"] = asdict(found) if found else None
+    if labels := own[conme_labels.NAME]:
+        out["labeller"] = (labels.settings["labeller"] or {}).get("model", "")
     if calibration := own[conme_calibration.NAME]:
         out["true_errors"] = _true_errors(calibration)
     return out

@@ -10,20 +10,14 @@ import numpy as np
 import pyarrow as pa
 
 from bindbench.conme.choices import Ballots, hard
-from bindbench.conme.modes import READINGS, Case, Vote, ballots, vote
+from bindbench.conme.modes import READINGS, Case, vote
 from bindbench.conme.samples import Round, Sample, samples_of
 from bindbench.pipeline import conme_images
-from bindbench.pipeline.base import Context, ShardInputs, aligned, strings, table
+from bindbench.pipeline.base import Context, ShardInputs, strings, table
 from bindbench.pipeline.conme_cells import settings_of, split, targets_of
 from bindbench.pipeline.conme_images import shown
 from bindbench.pipeline.conme_questions import sets_in, sets_of
-from bindbench.pipeline.conme_targets import (
-    Target,
-    ask_each,
-    describe_targets,
-    holding_targets,
-    usage_by_target,
-)
+from bindbench.pipeline.conme_targets import Stage, load_target, usage_by_target
 from bindbench.storage.store import Artifact
 from bindbench.suite import RoleSettings, Suite
 
@@ -46,51 +40,94 @@ SCHEMA = pa.schema(
 COLUMNS = ("image_id", "round", "question", "answer", "negative")  # of a sample
 
 
+CHOICES = pa.schema(  # of one target
+    [
+        ("sample_id", pa.string()),
+        ("places", pa.list_(pa.int8())),
+        ("texts", strings()),
+        ("raws", strings()),
+    ]
+)
+
+
 @dataclass(frozen=True)
-class PlayRound:
-    """Puts the samples of a shard to the targets."""
+class Questions:
+    """The samples that a round's questions lead to.
+
+    Attributes:
+        asset: that holds the question sets.
+        round: 1 or 2.
+    """
+
+    asset: str
+    round: Round
+
+    def samples(self, task: ShardInputs) -> list[Sample]:
+        """Return the samples of a shard."""
+        sets = sets_of(task.rows(self.asset, ["image_id", "sets"]))
+        return [s for key, own in sets.items() for s in samples_of(key, self.round, own).kept]
+
+
+@dataclass(frozen=True)
+class Choose:
+    """Puts the samples of a shard to a target."""
 
     suite: Suite
-    targets: Mapping[str, RoleSettings]
-    questions: str  # the asset that holds them
-    round: Round
+    questions: Questions
+    name: str
+    settings: RoleSettings
 
     def __call__(self, task: ShardInputs) -> pa.Table:
         """Return one row for each sample.
 
         Raises:
-            UserError: a server gave no answer for some samples.
+            Unfinished: a server gave no answer for some samples.
         """
-        sets = sets_of(task.rows(self.questions, ["image_id", "sets"]))
-        samples = [s for key, own in sets.items() for s in samples_of(key, self.round, own).kept]
-        images, section = shown(task), settings_of(self.suite)
-        mode, most = section.filter, section.tokens.choice
+        samples = self.questions.samples(task)
+        if not samples:
+            return table([], CHOICES)
+        section, target = settings_of(self.suite), load_target(self.suite, self.name, self.settings)
+        case = Case(samples, shown(task), section.tokens.choice, target.dtype, target.wording)
+        votes = vote(section.filter, target.reply, case)[READINGS[section.filter][0]]
+        rows = [
+            {"sample_id": sample.id, "places": one.places, "texts": one.texts, "raws": one.raws}
+            for sample, one in zip(samples, votes, strict=True)
+        ]
+        return table(rows, CHOICES)
 
-        def ask(target: Target) -> list[Vote]:
-            case = Case(samples, images, most, target.dtype, target.wording)
-            return vote(mode, target.reply, case)[READINGS[mode][0]]
 
-        found = ask_each(self.suite, self.targets, ask) if samples else {}
-        chosen = {name: ballots(samples, own) for name, own in found.items()}
-        kept = hard(chosen) if samples else np.empty(0, bool)
+@dataclass(frozen=True)
+class Filter:
+    """Lays the targets' choices side by side, and says which samples are kept."""
+
+    questions: Questions
+    names: tuple[str, ...]
+
+    def __call__(self, task: ShardInputs) -> pa.Table:
+        """Return one row for each sample."""
+        samples = self.questions.samples(task)
+        given = {name: task.rows(name) for name in self.names}
+        chosen = {
+            name: Ballots.of(samples, [row["places"] for row in rows])
+            for name, rows in given.items()
+        }
+        kept = hard(chosen)
         return table(
             [
-                _row(sample, bool(keep), {name: own[i] for name, own in found.items()})
+                _row(sample, bool(keep), {name: rows[i] for name, rows in given.items()})
                 for i, (sample, keep) in enumerate(zip(samples, kept, strict=True))
             ],
             SCHEMA,
         )
 
 
-def _row(sample: Sample, keep: bool, votes: Mapping[str, Vote]) -> dict[str, Any]:
+def _row(sample: Sample, keep: bool, given: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
     return {
         "sample_id": sample.id,
         **{name: getattr(sample, name) for name in COLUMNS},
         "kept": keep,
-        "models": list(votes),
-        "places": [one.places for one in votes.values()],
-        "texts": [one.texts for one in votes.values()],
-        "raws": [one.raws for one in votes.values()],
+        "models": list(given),
+        **{name: [row[name] for row in given.values()] for name in ("places", "texts", "raws")},
     }
 
 
@@ -104,28 +141,24 @@ def build_round(context: Context, where: str, asset: str, questions: str, round:
         questions: the asset that holds the round's question sets.
         round: 1 or 2.
     """
-    targets, section = targets_of(context.suite, where), settings_of(context.suite)
+    section = settings_of(context.suite)
     settings = {
         "code": CODE_VERSION,
         "round": round,
         "mode": section.filter,
-        "targets": describe_targets(targets),
         "tokens": section.tokens.choice,
     }
     inputs = {
         conme_images.NAME: context.current(conme_images.NAME, split(where)[0]),
         questions: context.current(questions, where),
     }
-    summary = functools.partial(_summary, questions=inputs[questions], round=round, targets=targets)
-    return holding_targets(context, targets).build(
-        asset,
-        where,
-        SCHEMA,
-        settings,
-        aligned(settings, inputs),
-        PlayRound(context.suite, targets, questions, round),
-        summary,
+    asked = Questions(questions, round)
+    stage = Stage(asset, where, settings, inputs, targets_of(context.suite, where))
+    parts = stage.ask(context, CHOICES, functools.partial(Choose, context.suite, asked))
+    summary = functools.partial(
+        _summary, questions=inputs[questions], round=round, targets=stage.targets
     )
+    return stage.join(context, SCHEMA, parts, Filter(asked, tuple(parts)), summary)
 
 
 def _summary(

@@ -9,17 +9,11 @@ import pyarrow as pa
 
 from bindbench.conme.asking import describe_requests
 from bindbench.pipeline import conme_images
-from bindbench.pipeline.base import Context, ShardInputs, aligned, strings, table
+from bindbench.pipeline.base import Context, ShardInputs, strings, table
 from bindbench.pipeline.conme_cells import settings_of, split, targets_of
 from bindbench.pipeline.conme_images import shown
 from bindbench.pipeline.conme_strong_descriptions import counts_of, row_of
-from bindbench.pipeline.conme_targets import (
-    Target,
-    ask_each,
-    describe_targets,
-    holding_targets,
-    usage_by_target,
-)
+from bindbench.pipeline.conme_targets import Interleave, Stage, load_target, usage_by_target
 from bindbench.storage.store import Artifact
 from bindbench.suite import RoleSettings, Suite
 
@@ -38,49 +32,37 @@ SCHEMA = pa.schema(
 
 
 @dataclass(frozen=True)
-class DescribeByTargets:
-    """Lets each target describe the images of a shard."""
+class DescribeByTarget:
+    """Lets a target describe the images of a shard."""
 
     suite: Suite
-    targets: Mapping[str, RoleSettings]
+    name: str
+    settings: RoleSettings
 
     def __call__(self, task: ShardInputs) -> pa.Table:
-        """Return one row for each image and target.
+        """Return one row for each image.
 
         Raises:
-            UserError: a server gave no answer for some images.
+            Unfinished: a server gave no answer for some images.
         """
         images, most = shown(task), settings_of(self.suite).tokens.description
-
-        def ask(target: Target) -> list[dict[str, Any]]:
-            replies = target.reply(describe_requests(images, target.wording, most))
-            return [
-                row_of(reply) | {"image_id": key, "model": target.name}
-                for key, reply in zip(images, replies, strict=True)
-            ]
-
-        found = ask_each(self.suite, self.targets, ask)
-        return table([row for rows in zip(*found.values(), strict=True) for row in rows], SCHEMA)
+        target = load_target(self.suite, self.name, self.settings)
+        replies = target.reply(describe_requests(images, target.wording, most))
+        rows = [
+            row_of(reply) | {"image_id": key, "model": self.name}
+            for key, reply in zip(images, replies, strict=True)
+        ]
+        return table(rows, SCHEMA)
 
 
 def build(context: Context, where: str) -> Artifact:
     """Build the targets' descriptions of a set."""
-    targets = targets_of(context.suite, where)
-    settings = {
-        "code": CODE_VERSION,
-        "targets": describe_targets(targets),
-        "tokens": settings_of(context.suite).tokens.description,
-    }
+    settings = {"code": CODE_VERSION, "tokens": settings_of(context.suite).tokens.description}
     inputs = {conme_images.NAME: context.current(conme_images.NAME, split(where)[0])}
-    return holding_targets(context, targets).build(
-        NAME,
-        where,
-        SCHEMA,
-        settings,
-        aligned(settings, inputs),
-        DescribeByTargets(context.suite, targets),
-        functools.partial(summarize, targets=targets),
-    )
+    stage = Stage(NAME, where, settings, inputs, targets_of(context.suite, where))
+    parts = stage.ask(context, SCHEMA, functools.partial(DescribeByTarget, context.suite))
+    summary = functools.partial(summarize, targets=stage.targets)
+    return stage.join(context, SCHEMA, parts, Interleave(tuple(parts), SCHEMA), summary)
 
 
 def summarize(artifact: Artifact, targets: Mapping[str, RoleSettings]) -> dict[str, Any]:

@@ -1,18 +1,21 @@
-"""Asking the targets of a panel one after the other, where servers may fail to answer."""
+"""Asking the targets of a panel one after the other: what each gives, and all of it together."""
 
+import json
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
+
+import pyarrow as pa
 
 from bindbench.conme.asking import Wording
-from bindbench.errors import Unfinished, UserError
+from bindbench.errors import UserError
 from bindbench.models import registry
 from bindbench.models.base import Answerer, Reply, ReplyRequest
 from bindbench.pipeline.asking import ask_all, usage_summary
-from bindbench.pipeline.base import Context
+from bindbench.pipeline.base import Context, ShardInputs, aligned, table
+from bindbench.storage.store import Artifact
 from bindbench.suite import RoleSettings, Suite
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -41,39 +44,102 @@ def load_target(suite: Suite, name: str, settings: RoleSettings) -> Target:
     return Target(name, settings, model, options.wording, getattr(options, "dtype", "float32"))
 
 
-def ask_each(
-    suite: Suite, targets: Mapping[str, RoleSettings], ask: Callable[[Target], T]
-) -> dict[str, T]:
-    """Return what each target gives; one that fails does not keep the others from being asked.
+@dataclass(frozen=True)
+class Stage:
+    """A stage in which every target is asked about the same shards.
 
-    Raises:
-        Unfinished: a server gave no answer for some items of a target.
-        UserError: the same of several targets.
+    Attributes:
+        asset: what is built.
+        where: the image set and the panel.
+        settings: what determines its content beside the targets.
+        inputs: what it reads, by asset.
+        targets: by slug.
     """
-    found: dict[str, T] = {}
-    failures: list[Unfinished] = []
-    for name, settings in targets.items():
-        try:
-            found[name] = ask(load_target(suite, name, settings))
-        except Unfinished as error:
-            failures.append(error)
-    if len(failures) == 1:
-        raise failures[0]
-    if failures:
-        raise UserError(" ".join(map(str, failures)))
-    return found
+
+    asset: str
+    where: str
+    settings: Mapping[str, Any]
+    inputs: Mapping[str, Artifact]
+    targets: Mapping[str, RoleSettings]
+
+    def ask(
+        self,
+        context: Context,
+        schema: pa.Schema,
+        function: Callable[[str, RoleSettings], Callable[[ShardInputs], pa.Table]],
+    ) -> dict[str, Artifact]:
+        """Build what each target gives, as a partition of its own.
+
+        A target gets all shards before the next one does, so that an accelerator loads it once;
+        one that is added leaves what the others gave; and one that fails does not keep the others
+        from being asked.
+
+        Args:
+            context: of the build.
+            schema: of what a target gives.
+            function: makes what asks a target about a shard.
+
+        Raises:
+            UserError: a server gave no answer for some items of a target.
+        """
+        found: dict[str, Artifact] = {}
+        failures: list[str] = []
+        for name, model in self.targets.items():
+            settings = {**self.settings, "target": registry.describe("answerer", model)}
+            try:
+                found[name] = context.holding("answerer", model).build(
+                    self.asset,
+                    part_of(self.where, name),
+                    schema,
+                    settings,
+                    aligned(settings, self.inputs),
+                    function(name, model),
+                )
+            except UserError as error:
+                failures.append(str(error))
+        if failures:
+            raise UserError(" ".join(failures))
+        return found
+
+    def join(
+        self,
+        context: Context,
+        schema: pa.Schema,
+        parts: Mapping[str, Artifact],
+        function: Callable[[ShardInputs], pa.Table],
+        summarize: Callable[[Artifact], dict[str, Any]],
+    ) -> Artifact:
+        """Build the stage from what its targets gave, which stands among the inputs by slug."""
+        described = {name: registry.describe("answerer", one) for name, one in self.targets.items()}
+        settings = {**self.settings, "targets": described}
+        shards = aligned(settings, {**self.inputs, **parts})
+        return context.build(self.asset, self.where, schema, settings, shards, function, summarize)
 
 
-def holding_targets(context: Context, targets: Mapping[str, RoleSettings]) -> Context:
-    """Return the context with an engine whose workers can hold the targets."""
-    for settings in targets.values():
-        context = context.holding("answerer", settings)
-    return context
+def part_of(where: str, name: str) -> str:
+    """Return the partition of what one target gives."""
+    return f"{where}--{name}"
 
 
-def describe_targets(targets: Mapping[str, RoleSettings]) -> dict[str, Any]:
-    """Return what determines the targets' output, for fingerprints."""
-    return {name: registry.describe("answerer", one) for name, one in targets.items()}
+@dataclass(frozen=True)
+class Interleave:
+    """Joins what the targets gave: of each item all of their rows, then of the next."""
+
+    names: tuple[str, ...]
+    schema: pa.Schema
+
+    def __call__(self, task: ShardInputs) -> pa.Table:
+        """Return the rows of a shard."""
+        parts = (task.rows(name) for name in self.names)
+        return table([row for rows in zip(*parts, strict=True) for row in rows], self.schema)
+
+
+def seconds_of(context: Context, artifact: Artifact) -> float:
+    """Return how long the build of a stage took, waiting for servers and its targets included."""
+    names = artifact.settings.get("targets", {})
+    parts = [context.current(artifact.asset, part_of(artifact.partition, name)) for name in names]
+    times = (json.loads(one.run_path.read_text())["wall_seconds"] for one in (artifact, *parts))
+    return math.fsum(times)
 
 
 def usage_by_target(

@@ -10,13 +10,19 @@ from bindbench.errors import UserError
 from bindbench.models import registry
 from bindbench.models.family import ModelName, Role
 from bindbench.pipeline import (
+    alignment,
     captions,
+    faithfulness,
     filter_shift,
+    first_checks,
+    first_images,
     images,
     leaderboard,
     model_scores,
     report,
     second_opinion,
+    tables,
+    top_up,
     validated,
     vocabularies,
 )
@@ -25,17 +31,22 @@ from bindbench.pipeline.base import UNPARTITIONED
 from bindbench.pipeline.spine import benchmark_stages
 from bindbench.storage.store import Artifact
 from bindbench.storage.timings import Timing
-from bindbench.suite import RoleSettings, Suite
+from bindbench.suite import Profile, RoleSettings, Suite
 
 # The models that decide how long a stage takes, as its manifest names them.
 ROLES: dict[str, tuple[str, ...]] = {
     captions.NAME: ("writer",),
+    first_images.NAME: ("generator",),
+    first_checks.NAME: ("detector", "judge"),
     images.NAME: ("generator",),
     validated.NAME: ("detector", "judge"),
     second_opinion.NAME: ("second_judge",),
+    alignment.NAME: ("encoder",),
+    faithfulness.NAME: ("answerer",),
     model_scores.NAME: ("scorer",),
 }
-_SUMMARY = (leaderboard.NAME, report.NAME)
+_FILLED: dict[str, Role] = {"second_judge": "judge", "encoder": "scorer", "answerer": "judge"}
+_SUMMARY = (leaderboard.NAME, tables.NAME, report.NAME)
 _WHOLE = (vocabularies.NAME, filter_shift.NAME, *_SUMMARY)  # one shard, whatever its size
 _TIMED = ("model", "options", "batch_size")  # of a model's description
 
@@ -103,8 +114,10 @@ def works(suite: Suite) -> Iterator[Work]:
     profile = suite.profile
     yield Work(vocabularies.NAME, UNPARTITIONED, 1, {})
     for key in suite.benchmarks:
-        for stage in (module.NAME for module in benchmark_stages(suite)):
-            roles = {role: getattr(profile, role) for role in ROLES.get(stage, ())}
+        # What is added to match the prior is not known before: costs are those of plain concepts.
+        stages = [module.NAME for module in benchmark_stages(suite) if module is not top_up]
+        for stage in stages:
+            roles = {role: _settings(profile, role) for role in ROLES.get(stage, ())}
             yield Work(stage, key, suite.concepts[key], **_models(roles))
         for scorer in profile.scorers:
             cell = model_scores.partition(key, ModelName.parse(scorer.model).slug)
@@ -114,13 +127,18 @@ def works(suite: Suite) -> Iterator[Work]:
         yield Work(stage, UNPARTITIONED, len(suite.benchmarks) * len(profile.scorers), {})
 
 
+def _settings(profile: Profile, role: str) -> RoleSettings:
+    section = profile.faithfulness if role in ("encoder", "answerer") else profile
+    return getattr(section, role)
+
+
 def _models(roles: Mapping[str, RoleSettings]) -> dict[str, Any]:
     """Return what the models of some work say of it, as its fields; no weights are looked at."""
     timed: dict[str, dict[str, Any]] = {}
     accelerators: dict[str, None] = {}
     lone = False
     for name, settings in roles.items():
-        role = cast(Role, name.removeprefix("second_"))
+        role = _FILLED.get(name, cast(Role, name))
         try:
             model, _, options = registry.named(role, settings)
         except UserError:  # nothing was ever measured of a model that can't be

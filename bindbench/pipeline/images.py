@@ -2,6 +2,7 @@
 
 import io
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,9 +18,10 @@ from bindbench.pipeline import captions
 from bindbench.pipeline.base import Context, ShardInputs, aligned, batches, seed_of, table
 from bindbench.storage.store import Artifact
 from bindbench.suite import Suite
-from bindbench.tasks import get_benchmark
+from bindbench.tasks import TRACKS, Track, get_benchmark
 
 NAME = "images"
+FIRST_IMAGES, FIRST_CHECKS = "first_images", "first_checks"  # assets, where only pairs are wanted
 CODE_VERSION = "1"
 SCHEMA = pa.schema(
     [
@@ -40,18 +42,41 @@ class MakeImages:
 
     suite: Suite
     key: str
+    tracks: tuple[Track, ...] = TRACKS
 
     def __call__(self, task: ShardInputs) -> pa.Table:
-        """Return one row for each caption that passed."""
+        """Return one row for each caption that passed, but for pairs that are lost already.
+
+        Where only pairs are wanted, the first track is made and checked by now, and the other one
+        is made for the concepts that it was accepted for.
+        """
+        rows = [
+            row
+            for row in task.rows(captions.NAME)
+            if row["verdict"] == "pass" and row["track"] in self.tracks
+        ]
+        made: dict[tuple[int, str], dict[str, Any]] = {}
+        if FIRST_IMAGES in task.artifacts:
+            made = {(row["index"], row["track"]): row for row in task.rows(FIRST_IMAGES)}
+            checked = task.rows(FIRST_CHECKS, ["index", "accepted"])
+            alive = {row["index"] for row in checked if row["accepted"]}
+            rows = [
+                row for row in rows if (row["index"], row["track"]) in made or row["index"] in alive
+            ]
+        self._make([row for row in rows if (row["index"], row["track"]) not in made], made)
+        return table([made[row["index"], row["track"]] for row in rows], SCHEMA)
+
+    def _make(
+        self, rows: Sequence[dict[str, Any]], made: dict[tuple[int, str], dict[str, Any]]
+    ) -> None:
+        """Add the images of these captions to ``made``."""
         settings = self.suite.profile.generator
         generator = registry.load("generator", settings, self.suite.profile.vocabularies)
-        rows = [row for row in task.rows(captions.NAME) if row["verdict"] == "pass"]
-        out = []
         for batch in batches(rows, settings.batch_size):
             requests = [self._request(row) for row in batch]
-            made = generator.generate(requests)
-            out += [_row(*parts) for parts in zip(batch, requests, made, strict=True)]
-        return table(out, SCHEMA)
+            images = generator.generate(requests)
+            for row, request, image in zip(batch, requests, images, strict=True):
+                made[row["index"], row["track"]] = _row(row, request, image)
 
     def _request(self, row: dict[str, Any]) -> ImageRequest:
         concept = Concept(
@@ -99,17 +124,24 @@ def decode_png(data: bytes) -> np.ndarray:
         ) from error
 
 
-def build(context: Context, key: str) -> Artifact:
-    """Build the images of a benchmark."""
-    generator = context.suite.profile.generator
-    context = context.holding("generator", generator)
-    settings = {
+def settings_of(context: Context, key: str) -> dict[str, Any]:
+    """Return what decides a benchmark's images, beside their captions."""
+    return {
         "code": CODE_VERSION,
         "seed": context.suite.seed,
-        "generator": registry.describe("generator", generator),
+        "generator": registry.describe("generator", context.suite.profile.generator),
         "nouns": context.lexicon.nouns(get_benchmark(key).task).digest,
         "labels": context.lexicon.labels(get_benchmark(key).task).digest,
         "colors": context.lexicon.colors.digest,
     }
-    shards = aligned(settings, {captions.NAME: context.current(captions.NAME, key)})
+
+
+def build(context: Context, key: str) -> Artifact:
+    """Build the images of a benchmark."""
+    settings = settings_of(context, key)
+    first = (FIRST_IMAGES, FIRST_CHECKS) if context.suite.pairs_only else ()
+    shards = aligned(
+        settings, {name: context.current(name, key) for name in (captions.NAME, *first)}
+    )
+    context = context.holding("generator", context.suite.profile.generator)
     return context.build(NAME, key, SCHEMA, settings, shards, MakeImages(context.suite, key))

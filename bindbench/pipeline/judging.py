@@ -7,7 +7,7 @@ from typing import Any
 from bindbench.concepts import Concept
 from bindbench.errors import Unfinished
 from bindbench.models import registry
-from bindbench.models.base import Answer, Detection, Image, Judge
+from bindbench.models.base import Answer, Detection, Image, Judge, Question
 from bindbench.pipeline.asking import ask_all
 from bindbench.pipeline.base import suite_lexicon
 from bindbench.suite import RoleSettings, Suite
@@ -45,15 +45,15 @@ def judged(
     judge: Judge = registry.load("judge", settings, suite.profile.vocabularies)
     lexicon = suite_lexicon(suite)
 
-    def ask(batch: Sequence[Case]) -> list[dict[str, Any]]:
+    def judge_all(batch: Sequence[Case]) -> list[dict[str, Any]]:
         questions = [label_questions(case.concept, lexicon) for case in batch]
-        try:
-            found = judge.answer(
-                [case.image for case in batch], [case.detections for case in batch], questions
-            )
-        except Unfinished as error:  # a judge knows images by their place in the batch
-            named = {batch[int(place)].key: why for place, why in error.items.items()}
-            raise Unfinished(error.model, named, len(batch), error.hopeless) from error
+        found = ask(
+            judge,
+            [case.key for case in batch],
+            [case.image for case in batch],
+            [case.detections for case in batch],
+            questions,
+        )
         verdicts = [
             label_verdict(case.concept, asked, answers, min_score)
             for case, asked, answers in zip(batch, questions, found, strict=True)
@@ -63,7 +63,26 @@ def judged(
             for (label, reason), answers in zip(verdicts, found, strict=True)
         ]
 
-    return ask_all(cases, settings.batch_size, ask, lambda case: case.key)
+    return ask_all(cases, settings.batch_size, judge_all, lambda case: case.key)
+
+
+def ask(
+    judge: Judge,
+    keys: Sequence[str],
+    images: Sequence[Image],
+    detections: Sequence[Sequence[Detection]],
+    questions: Sequence[Sequence[Question]],
+) -> list[list[Answer]]:
+    """Return a judge's answers about one batch of images.
+
+    Raises:
+        Unfinished: a server gave no answer for some images, which it names by their keys.
+    """
+    try:
+        return judge.answer(images, detections, questions)
+    except Unfinished as error:  # a judge knows images by their place in the batch
+        named = {keys[int(place)]: why for place, why in error.items.items()}
+        raise Unfinished(error.model, named, len(keys), error.hopeless) from error
 
 
 def _columns(answers: Sequence[Answer]) -> dict[str, Any]:

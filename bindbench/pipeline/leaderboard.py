@@ -25,7 +25,7 @@ from bindbench.suite import RoleSettings, Suite
 from bindbench.tasks import TRACKS, get_benchmark
 
 NAME = "leaderboard"
-CODE_VERSION = "3"
+CODE_VERSION = "4"
 MEASURED = (
     *("accuracy", "low", "high", "wide_low", "wide_high"),
     *("credit", "tie_rate", "chance"),
@@ -233,8 +233,8 @@ def inputs(context: Context) -> dict[str, Artifact]:
             cell = model_scores.partition(key, ModelName.parse(settings.model).slug)
             artifact = context.store.current(model_scores.NAME, cell)
             if artifact and _fits(artifact, candidates):
-                retired = settings in context.suite.profile.retired
-                if retired or _is_of(artifact, settings):
+                stands = context.store.frozen or settings in context.suite.profile.retired
+                if stands or _is_of(artifact, settings):
                     found[f"{model_scores.NAME}/{cell}"] = artifact
     return found
 

@@ -27,8 +27,9 @@ def verdict_sheet(artifact: Artifact, made: Artifact) -> bytes:
     """Return accepted and rejected images with boxes and verdicts, as PNG."""
     from bindbench.reporting.sheets import SheetItem, contact_sheet
 
-    rows = artifact.read_shard(0).to_pylist()
     pixels = {(r["index"], r["track"]): r["image"]["bytes"] for r in made.read_shard(0).to_pylist()}
+    rows = artifact.read_shard(0).to_pylist()
+    rows = [row for row in rows if (row["index"], row["track"]) in pixels]
     good = [row for row in rows if row["accepted"]][: SHEET // 2]
     bad = [row for row in rows if not row["accepted"]][: SHEET // 2]
     return contact_sheet(

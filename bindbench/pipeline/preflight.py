@@ -7,8 +7,10 @@ from bindbench.concepts import space_size
 from bindbench.errors import UserError
 from bindbench.models import registry
 from bindbench.models.family import ModelName, Role
+from bindbench.pipeline.alignment import encoder_of
 from bindbench.pipeline.base import suite_lexicon
 from bindbench.pipeline.conme_preflight import check_conme
+from bindbench.pipeline.faithfulness import answerer_of
 from bindbench.pipeline.second_opinion import second_judge
 from bindbench.suite import Profile, RoleSettings, Suite
 
@@ -18,7 +20,13 @@ ROLES: tuple[Role, ...] = ("writer", "generator", "detector", "judge")  # but th
 def models_of(profile: Profile) -> list[tuple[Role, RoleSettings]]:
     """Return the models of a profile with their roles, but the scorers."""
     models: list[tuple[Role, RoleSettings]] = [(role, getattr(profile, role)) for role in ROLES]
-    return [*models, ("judge", profile.second_judge)] if profile.second_judge else models
+    measuring = profile.faithfulness
+    optional: list[tuple[Role, RoleSettings | None]] = [
+        ("scorer", measuring.encoder),
+        ("judge", measuring.answerer),
+        ("judge", profile.second_judge),
+    ]
+    return [*models, *((role, settings) for role, settings in optional if settings)]
 
 
 def check_suite(suite: Suite) -> None:
@@ -36,6 +44,10 @@ def check_suite(suite: Suite) -> None:
         family.ready(name, options)
     if suite.profile.second_judge:
         second_judge(suite)
+    if suite.profile.faithfulness.encoder:
+        encoder_of(suite)
+    if suite.profile.faithfulness.answerer:
+        answerer_of(suite)
     check_words(suite)
     for settings in suite.profile.scorers:
         name, family, options = registry.resolve("scorer", settings)

@@ -10,6 +10,7 @@ from bindbench.errors import UserError
 from bindbench.models import registry
 from bindbench.models.availability import NO_WEIGHTS, Weights, offline
 from bindbench.models.family import Family, ModelName, Role
+from bindbench.pipeline.conme_cells import answerers_of
 from bindbench.pipeline.preflight import models_of
 from bindbench.reporting.numbers import gigabytes
 from bindbench.suite import RoleSettings, Suite
@@ -76,7 +77,8 @@ def settings_of(suite: Suite) -> Iterator[tuple[Role, RoleSettings]]:
     yield from models_of(suite.profile)
     for scorer in suite.profile.scorers:
         yield "scorer", scorer
-    for answerer in suite.instabind.models if suite.instabind else ():
+    asked = [*(suite.instabind.models if suite.instabind else ()), *answerers_of(suite)]
+    for answerer in {(one.model, str(one.options)): one for one in asked}.values():
         yield "answerer", answerer
 
 

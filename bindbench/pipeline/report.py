@@ -1,5 +1,6 @@
 """The asset ``report``: the pages that show a suite, made from its artifacts alone."""
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -17,38 +18,44 @@ from bindbench.pipeline import (
     model_scores,
     negatives,
     second_opinion,
+    tables,
     validated,
 )
 from bindbench.pipeline.base import UNPARTITIONED, Context, ShardInputs, table, whole
+from bindbench.reporting import NUMBERS
 from bindbench.storage.files import files, remove, write_atomically
 from bindbench.storage.paths import SCRATCH
 from bindbench.storage.store import Artifact
 from bindbench.suite import Suite
 
 NAME = "report"
-CODE_VERSION = "4"
-SCHEMA = pa.schema([("page", pa.string()), ("html", pa.large_string())])
+CODE_VERSION = "5"
+SCHEMA = pa.schema([("path", pa.string()), ("data", pa.large_binary())])
 PER_BENCHMARK = (concept_set, captions, images, validated, negatives, filter_shift)
+
+
+FOLDERS = ("figures", "gallery", "tables")  # of the files beside the pages
 
 
 @dataclass(frozen=True)
 class RenderReport:
-    """Renders the pages."""
+    """Renders the pages, and the figures, tables and pictures beside them."""
 
     suite: Suite
 
     def __call__(self, task: ShardInputs) -> pa.Table:
-        """Return one row for each page."""
+        """Return one row for each file."""
         from bindbench.pipeline.report_data import collect
-        from bindbench.reporting.report import render_report
+        from bindbench.reporting.report import report_files
 
-        pages = render_report(collect(self.suite, task.artifacts))
-        return table([{"page": name, "html": html} for name, html in pages.items()], SCHEMA)
+        files = report_files(collect(self.suite, task.artifacts))
+        return table([{"path": path, "data": data} for path, data in files], SCHEMA)
 
 
 def build(context: Context) -> Artifact:
     """Build the report of everything that has been built so far."""
     settings = {"code": CODE_VERSION, "suite": context.suite.model_dump(mode="json")}
+    settings["definitions"] = hashlib.sha256(NUMBERS.read_bytes()).hexdigest()
     shards = whole(settings, inputs(context))
     return context.build(NAME, UNPARTITIONED, SCHEMA, settings, shards, RenderReport(context.suite))
 
@@ -56,8 +63,8 @@ def build(context: Context) -> Artifact:
 def inputs(context: Context) -> Mapping[str, Artifact]:
     """Return the leaderboard, and what is known of each complete benchmark.
 
-    Its artifacts, its fresh scores, and the second judge's fresh verdicts if there are any; and the
-    pages of the sister benchmarks, which it links.
+    Its artifacts, its fresh scores, and the second judge's fresh verdicts if there are any; the
+    tables, and the pages of the sister benchmarks, which it links.
     """
     from bindbench.pipeline.report_judges import opinion
 
@@ -73,6 +80,8 @@ def inputs(context: Context) -> Mapping[str, Artifact]:
             found |= {f"{second_opinion.NAME}/{key}": second} if second else {}
             cells = f"{model_scores.NAME}/{model_scores.partition(key, '')}"
             found |= {name: part for name, part in scored.items() if name.startswith(cells)}
+    if numbers := context.store.current(tables.NAME, UNPARTITIONED):
+        found[tables.NAME] = numbers
     sections = {instabind_report: context.suite.instabind, conme_report: context.suite.conme}
     for stage, section in sections.items():
         pages = context.store.current(stage.NAME, UNPARTITIONED)
@@ -82,13 +91,21 @@ def inputs(context: Context) -> Mapping[str, Artifact]:
 
 
 def export(context: Context, artifact: Artifact) -> str:
-    """Write the pages beside the artifacts and return the path of the first one."""
+    """Write the report beside the artifacts and return the path of its first page."""
     folder = context.store.path / "html"
     rows: list[dict[str, Any]] = artifact.read().to_pylist()
-    for old in files(folder):  # those in folders below are others'
-        if old.endswith(".html") and "/" not in old and old not in {row["page"] for row in rows}:
+    paths = {row["path"] for row in rows}
+    for old in files(folder):
+        if _own(old) and old not in paths:
             remove(folder / old)
     for row in rows:
-        page = folder / row["page"]
-        write_atomically(page, row["html"].encode(), context.store.path / SCRATCH)
+        write_atomically(folder / row["path"], row["data"], context.store.path / SCRATCH)
     return str(folder / "index.html")
+
+
+def _own(path: str) -> bool:
+    """Whether a file is of the report: those in other folders are of the sister benchmarks."""
+    folder, _, name = path.rpartition("/")
+    return path.startswith(tuple(f"{own}/" for own in FOLDERS)) or (
+        not folder and name.endswith(".html")
+    )

@@ -9,8 +9,9 @@ from bindbench.analysis.resampling import proportion
 from bindbench.models import registry
 from bindbench.pipeline import images, second_opinion, validated
 from bindbench.pipeline.base import Context
-from bindbench.pipeline.report_models import picture, rows_of
-from bindbench.reporting.data import ALL, Disagreement
+from bindbench.pipeline.report_hardest import picture, rows_of
+from bindbench.reporting.data import ALL
+from bindbench.reporting.samples import Disagreement
 from bindbench.storage.store import Artifact
 from bindbench.suite import Suite
 

@@ -1,13 +1,13 @@
 """What tells generative models from contrastive ones: their kind, and what counting decides."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from bindbench.analysis.accuracy import outcomes_of
+from bindbench.analysis.accuracy import Design, Outcomes
 from bindbench.analysis.resampling import proportion
 from bindbench.models.family import ModelName
-from bindbench.pipeline.scored import ScoredSet
 from bindbench.scoring.contrastive import ContrastiveScorer
 from bindbench.storage.store import Artifact
 
@@ -28,21 +28,20 @@ def kind_of(model: str, scores: Artifact) -> str:
     return "other"
 
 
-def counting_row(found: ScoredSet) -> dict[str, Any] | None:
+def counting_row(outcomes: Mapping[str, Outcomes], design: Design) -> dict[str, Any] | None:
     """Return the share of items that are lost to nothing but wrong counts; None for one object.
 
     Such an item beats every false caption that mentions each object as often as the scene holds
     it, and not all of Confusion: it is what Confusion without ``count`` negatives gains, item by
     item. Chance is what random scores lose so. Items that have no other false captions don't count.
     """
-    if found.benchmark.n == 1:
+    if "confusion" not in outcomes:
         return None
-    same = outcomes_of(found.items, subset=found.subsets["confusion_no_count"])
-    every = outcomes_of(found.items, subset=found.subsets["confusion"])
+    same, every = outcomes["confusion_no_count"], outcomes["confusion"]
     kept = same.included
     if not kept.any():
         return None
-    share = proportion((same.win & ~every.win)[kept], found.items.design.scenes[kept])
+    share = proportion((same.win & ~every.win)[kept], design.scenes[kept])
     return {
         "n_items": share.n,
         "share": share.value,

@@ -57,16 +57,19 @@ class ScoredSet:
 
     def only(self, index: np.ndarray) -> "ScoredSet":
         """Return the items whose index is among those given."""
-        keep = np.isin(self.index, index)
+        return self.take(np.isin(self.index, index))
+
+    def take(self, rows: np.ndarray) -> "ScoredSet":
+        """Return some of the items."""
         return replace(
             self,
-            items=self.items.take(keep),
-            swap_items=self.swap_items.take(keep) if self.swap_items else None,
-            index=self.index[keep],
-            families=self.families if self.families.ndim == 1 else self.families[keep],
-            counted=self.counted[keep],
-            orders=self.orders[keep],
-            places=self.places[keep],
+            items=self.items.take(rows),
+            swap_items=self.swap_items.take(rows) if self.swap_items else None,
+            index=self.index[rows],
+            families=self.families if self.families.ndim == 1 else self.families[rows],
+            counted=self.counted[rows],
+            orders=self.orders[rows],
+            places=self.places[rows],
         )
 
     def in_concept_order(self, family: str) -> Items:
@@ -123,14 +126,20 @@ def scored_set(
 
 
 def scored_parts(
-    key: str, negatives: Artifact, scores: Artifact, lexicon: Lexicon, readout: Readout = "score"
+    key: str,
+    negatives: Artifact,
+    scores: Artifact,
+    lexicon: Lexicon,
+    readout: Readout = "score",
+    groups: Iterable[Sequence[int]] | None = None,
 ) -> Iterator[dict[Track, ScoredSet]]:
     """Yield the scored items of both tracks, some shards at a time, at least once.
 
-    Both tracks of a concept are in the same part.
+    Both tracks of a concept are in the same part. ``groups`` are the numbers of the shards of each
+    part; None: as many as hold some thousand items.
     """
     likelihood = _is_likelihood(scores)
-    for part in _parts(negatives, scores, readout):
+    for part in _parts(negatives, scores, readout, groups):
         yield {
             track: assemble(
                 key,
@@ -152,12 +161,17 @@ class _Part:
     found: Mapping[Track, dict[int, Row]]  # of the scores, by index
 
 
-def _parts(negatives: Artifact, scores: Artifact, readout: Readout) -> Iterator[_Part]:
+def _parts(
+    negatives: Artifact,
+    scores: Artifact,
+    readout: Readout,
+    groups: Iterable[Sequence[int]] | None = None,
+) -> Iterator[_Part]:
     columns = {COLUMN[readout], "asked", *_operands(readout)}
     if readout == "score":
         columns |= {"swap"} & {*scores.summary["columns"]}
     wanted = ["index", "track", "dtype", *sorted(columns)]
-    for shards in _groups(negatives):
+    for shards in groups or shard_groups(negatives):
         found: dict[Track, dict[int, Row]] = {track: {} for track in TRACKS}
         for i in shards:
             for row in scores.read_shard(i, wanted).to_pylist():
@@ -166,7 +180,7 @@ def _parts(negatives: Artifact, scores: Artifact, readout: Readout) -> Iterator[
         yield _Part(rows, found)
 
 
-def _groups(artifact: Artifact) -> Iterator[list[int]]:
+def shard_groups(artifact: Artifact) -> Iterator[list[int]]:
     """Yield the numbers of consecutive shards that hold some thousand items together."""
     group, rows = [], 0
     for i, shard in enumerate(artifact.shards):

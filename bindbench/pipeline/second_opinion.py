@@ -146,8 +146,9 @@ def agreement_rows(artifacts: Mapping[str, Artifact]) -> list[dict[str, Any]]:
 
     One row for each benchmark with images, and one for all of them, ``all``, if there are several:
     ``benchmark``, ``images``, ``agreement`` with ``low`` and ``high``, ``kappa`` (null where both
-    judges decide everything the same way), ``disagree``, ``only_first`` (the share that the first
-    passes and the second fails), ``only_second`` and ``p`` (neither is the more lenient).
+    judges decide everything the same way) with ``kappa_low`` and ``kappa_high``, ``disagree``,
+    ``only_first`` (the share that the first passes and the second fails) with ``first_low`` and
+    ``first_high``, the same of ``only_second``, and ``p`` (neither is the more lenient).
 
     Args:
         artifacts: of this asset, by benchmark.
@@ -173,8 +174,13 @@ def _agreement_row(key: str, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any
         "low": found.agreement.low,
         "high": found.agreement.high,
         "kappa": found.kappa,
+        **dict(zip(("kappa_low", "kappa_high"), found.kappa_bounds or (None, None), strict=True)),
         "disagree": found.disagreement,
-        "only_first": found.only_first,
-        "only_second": found.only_second,
+        "only_first": found.only_first.value,
+        "first_low": found.only_first.low,
+        "first_high": found.only_first.high,
+        "only_second": found.only_second.value,
+        "second_low": found.only_second.low,
+        "second_high": found.only_second.high,
         "p": found.asymmetry_p,
     }

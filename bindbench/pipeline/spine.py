@@ -6,6 +6,7 @@ from typing import Any
 
 from bindbench.engine.base import Demand
 from bindbench.pipeline import (
+    alignment,
     captions,
     concept_set,
     conme_calibration,
@@ -22,7 +23,10 @@ from bindbench.pipeline import (
     conme_self_check,
     conme_strong_descriptions,
     conme_target_descriptions,
+    faithfulness,
     filter_shift,
+    first_checks,
+    first_images,
     images,
     instabind_annotations,
     instabind_answers,
@@ -38,6 +42,8 @@ from bindbench.pipeline import (
     paired_set,
     report,
     second_opinion,
+    tables,
+    top_up,
     validated,
     vocabularies,
 )
@@ -58,7 +64,17 @@ BENCHMARK_STAGES = (
 
 def benchmark_stages(suite: Suite) -> tuple[ModuleType, ...]:
     """Return the stages of one benchmark, but the scores."""
-    return (*BENCHMARK_STAGES, second_opinion) if suite.profile.second_judge else BENCHMARK_STAGES
+    profile = suite.profile
+    before = (top_up,) if suite.match_prior else ()
+    first = (first_images, first_checks) if suite.pairs_only else ()
+    at = BENCHMARK_STAGES.index(images)
+    needed = (*before, *BENCHMARK_STAGES[:at], *first, *BENCHMARK_STAGES[at:])
+    wanted = {
+        second_opinion: profile.second_judge,
+        alignment: profile.faithfulness.encoder,
+        faithfulness: profile.faithfulness.answerer,
+    }
+    return (*needed, *(stage for stage, model in wanted.items() if model))
 
 
 def build_vocabulary(context: Context) -> list[Artifact]:
@@ -77,8 +93,8 @@ def score_model(context: Context, key: str, slug: str) -> list[Artifact]:
 
 
 def summarize(context: Context) -> list[Artifact]:
-    """Build the leaderboard and the report."""
-    return [leaderboard.build(context), report.build(context)]
+    """Build the leaderboard, the tables and the report."""
+    return [stage.build(context) for stage in (leaderboard, tables, report)]
 
 
 def draw_instabind(context: Context, name: str) -> list[Artifact]:

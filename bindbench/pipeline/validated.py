@@ -32,6 +32,7 @@ from bindbench.validation.presence import presence_verdict, whole_objects
 NAME = "validated"
 CODE_VERSION = "2"
 CHECKS = ("presence", "background", "label")
+UNPAIRED = "unpaired"  # the reason of a row whose image was not made
 SCHEMA = pa.schema(
     [
         ("index", pa.int64()),
@@ -62,29 +63,47 @@ SCHEMA = pa.schema(
 )
 
 
+_LISTS = ("names", "boxes", "scores", "areas", "answers", "answer_scores", "answer_raw")
+
+
 @dataclass(frozen=True)
 class ValidateImages:
     """Runs the checks on the images of a shard; the first that fails ends an image's way."""
 
     suite: Suite
     key: str
+    pictures: str = images.NAME  # the asset that they are in
 
     def __call__(self, task: ShardInputs) -> pa.Table:
-        """Return one row for each image.
+        """Return one row for each image, and one for each that was not made as its pair was lost.
+
+        Where only pairs are wanted, the images of the first track are checked by now.
 
         Raises:
             Unfinished: a judge's server gave no answer for some images.
         """
         scenes = {row["index"]: row["scene_id"] for row in task.rows(concept_set.NAME)}
         written = {(r["index"], r["track"]): r for r in task.rows(captions.NAME)}
+        done: dict[tuple[int, str], dict[str, Any]] = {}
+        if images.FIRST_CHECKS in task.artifacts:
+            done = {(row["index"], row["track"]): row for row in task.rows(images.FIRST_CHECKS)}
+        made = task.rows(self.pictures, ["index", "track", "image"])
         rows = [
-            {**written[image["index"], image["track"]], **image, "scene_id": scenes[image["index"]]}
-            for image in task.rows(images.NAME, ["index", "track", "image"])
+            {**written[at], **image, "scene_id": scenes[image["index"]]}
+            for image in made
+            if (at := (image["index"], image["track"])) not in done
         ]
         parts = batches(rows, self.suite.profile.detector.batch_size)
         checked = [image for part in parts for image in self._detect(part)]
         self._judge(checked)
-        return table([image.row for image in checked], SCHEMA)
+        done |= {(image.row["index"], image.row["track"]): image.row for image in checked}
+        if images.FIRST_CHECKS in task.artifacts:
+            done |= {
+                at: _not_made(row, scenes[row["index"]])
+                for at, row in written.items()
+                if row["verdict"] == "pass" and at not in done
+            }
+        return table([done[at] for at in written if at in done], SCHEMA)
 
     def _detect(self, rows: Sequence[dict[str, Any]]) -> list["_Checked"]:
         """Make the checks that look at what is where."""
@@ -146,23 +165,33 @@ class _Checked:
 
 
 def _row(row: dict[str, Any], image: Image, detections: Sequence[Detection]) -> dict[str, Any]:
-    kept = {name: row[name] for name in ("index", "concept_id", "scene_id", "track", "objects")}
-    return kept | {
-        "labels": row["labels"],
-        "caption": row["text"],
-        "slots": row["slots"],
+    return _blank(row) | {
         "width": image.shape[1],
         "height": image.shape[0],
-        "label": "not_run",
-        "reason": "",
-        "accepted": False,
         "names": [d.name for d in detections],
         "boxes": [list(d.box) for d in detections],
         "scores": [d.score for d in detections],
         "areas": [int(d.mask.sum()) for d in detections],
-        "answers": [],
-        "answer_scores": [],
-        "answer_raw": [],
+    }
+
+
+def _not_made(row: dict[str, Any], scene_id: str) -> dict[str, Any]:
+    """Return the row of an image that was not made, since its pair was lost: no check ran."""
+    verdicts = dict.fromkeys(CHECKS, "not_run")
+    return _blank(row | {"scene_id": scene_id}) | verdicts | {"reason": UNPAIRED}
+
+
+def _blank(row: dict[str, Any]) -> dict[str, Any]:
+    """Return what a row says before any check."""
+    kept = ("index", "concept_id", "scene_id", "track", "objects", "labels", "slots")
+    return {name: row[name] for name in kept} | {
+        "caption": row["text"],
+        "width": 0,
+        "height": 0,
+        "label": "not_run",
+        "reason": "",
+        "accepted": False,
+        **{name: [] for name in _LISTS},
     }
 
 
@@ -171,11 +200,10 @@ def concept_of(key: str, row: dict[str, Any]) -> Concept:
     return Concept(get_benchmark(key).task.name, tuple(row["objects"]), tuple(row["labels"]))
 
 
-def build(context: Context, key: str) -> Artifact:
-    """Build the verdicts of a benchmark."""
-    profile = context.suite.profile
-    task = get_benchmark(key).task
-    settings = {
+def settings_of(context: Context, key: str) -> dict[str, Any]:
+    """Return what decides a benchmark's verdicts, beside its images and captions."""
+    profile, task = context.suite.profile, get_benchmark(key).task
+    return {
         "code": CODE_VERSION,
         "detector": registry.describe("detector", profile.detector),
         "judge": registry.describe("judge", profile.judge),
@@ -183,13 +211,25 @@ def build(context: Context, key: str) -> Artifact:
         "nouns": context.lexicon.nouns(task).digest,
         "labels": context.lexicon.labels(task).digest,
     }
-    inputs = {n: context.current(n, key) for n in (concept_set.NAME, captions.NAME, images.NAME)}
-    shards = aligned(settings, inputs)
+
+
+def build(context: Context, key: str) -> Artifact:
+    """Build the verdicts of a benchmark."""
+    first = (images.FIRST_CHECKS,) if context.suite.pairs_only else ()
+    return build_as(NAME, context, key, images.NAME, first)
+
+
+def build_as(
+    name: str, context: Context, key: str, pictures: str, more: Sequence[str] = ()
+) -> Artifact:
+    """Build verdicts of the images in the asset ``pictures``, as the asset ``name``."""
+    profile, settings = context.suite.profile, settings_of(context, key)
+    read = (concept_set.NAME, captions.NAME, pictures, *more)
+    shards = aligned(settings, {asset: context.current(asset, key) for asset in read})
     context = context.holding("detector", profile.detector).holding("judge", profile.judge)
+    function = ValidateImages(context.suite, key, pictures)
     summary = functools.partial(summarize, judge=profile.judge)
-    return context.build(
-        NAME, key, SCHEMA, settings, shards, ValidateImages(context.suite, key), summary
-    )
+    return context.build(name, key, SCHEMA, settings, shards, function, summary)
 
 
 def summarize(artifact: Artifact, judge: RoleSettings) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """The mistakes that the embedded generator makes on purpose, as text-to-image models do."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -63,6 +64,44 @@ def check_rates(rates: dict[str, float]) -> None:
             f"The generator's faults: the rates sum to {total:g}, but an image has at most one "
             "fault, so they must sum to at most 1."
         )
+
+
+def check_hard(hard: Mapping[str, float], rates: Mapping[str, float]) -> None:
+    """Raise a UserError unless hard words have shares, and there are faults that they can raise."""
+    for word, share in hard.items():
+        if not (math.isfinite(share) and 0 <= share <= 1):
+            raise UserError(
+                f"The generator's hard words: the share of {word!r} is {share}, but must lie "
+                "between 0 and 1."
+            )
+    if hard and not any(rates.values()):
+        raise UserError(
+            "The generator's hard words raise the rates of its faults, but it has none: give "
+            "faults, such as {dropped: 0.05}."
+        )
+
+
+def raised(
+    rates: dict[str, float], hard: Mapping[str, float], concept: Concept, track: Track
+) -> dict[str, float]:
+    """Return the rates for a concept: where it mentions a hard word, more faults of the same mix.
+
+    Args:
+        rates: the share of images with each kind of fault.
+        hard: by object or label, the share of its images that have a fault; of several words the
+            largest counts, and none lowers a rate.
+        concept: what is drawn.
+        track: likewise.
+    """
+    wanted = max((hard.get(word, 0.0) for word in (*concept.objects, *concept.labels)), default=0.0)
+    now = sum(rate for kind, rate in rates.items() if FAULTS[kind].applies(concept, track))
+    if not 0 < now < wanted:
+        return rates
+    return {
+        kind: rate * wanted / now
+        for kind, rate in rates.items()
+        if FAULTS[kind].applies(concept, track)
+    }
 
 
 def draw_fault(rates: dict[str, float], concept: Concept, track: Track, seed: int) -> str | None:

@@ -1,9 +1,11 @@
 """ConMe's results as tables for the terminal."""
 
-from bindbench.conme.results import STAGES
+from bindbench.conme.results import FINAL, STAGES
 from bindbench.reporting.data import Row, Rows
 from bindbench.reporting.numbers import MISSING, interval, percent, points
 from bindbench.reporting.tables import Grid
+
+CHANGES = ("between", "drop")  # of the final set
 
 
 def choice_grid(rows: Rows) -> Grid:
@@ -28,23 +30,28 @@ def choice_grid(rows: Rows) -> Grid:
 def results_grid(rows: Rows) -> Grid:
     """Return every model's accuracy at every stage (the shape of ConMe's Table 3)."""
     found: dict[tuple[str, ...], dict[str, str]] = {}
-    drops: dict[tuple[str, ...], str] = {}
+    changes: dict[tuple[str, ...], dict[str, str]] = {}
     for row in rows:
         key = tuple(row[name] for name in ("set", "panel", "model", "reading"))
         found.setdefault(key, {})[row["stage"]] = percent(row["accuracy"])
-        if row["drop"] is not None:
-            drops[key] = points(row["drop"])
+        if row["stage"] == FINAL:
+            changes[key] = {n: points(row[n]) for n in CHANGES if row[n] is not None}
     lines = [
-        (*key, *(own.get(stage, MISSING) for stage in STAGES), drops.get(key, MISSING))
+        (
+            *key,
+            *(own.get(stage, MISSING) for stage in STAGES),
+            *(changes.get(key, {}).get(name, MISSING) for name in CHANGES),
+        )
         for key, own in found.items()
     ]
     return Grid(
         "ConMe: accuracy by stage",
-        ("Set", "Panel", "Model", "Mode", "Source", "1", "1 kept", "2", "2 kept", "Drop"),
+        ("Set", "Panel", "Model", "Mode", "Source", "1", "1 kept", "2", "2 kept", "1 to 2", "Drop"),
         tuple(lines),
         names=4,
         note="Source: captions of the benchmark that the images come from. 1, 2: rounds; kept: "
-        "what a target misses. Drop: from the source to what is kept of round 2, in points.",
+        "what a target misses. 1 to 2: from what is kept of round 1 to what is kept of round 2, in "
+        "points. Drop: from the source to that.",
     )
 
 

@@ -8,12 +8,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from bindbench.reporting.marks import Marked
+from bindbench.reporting.samples import Disagreement, GalleryItem, HardNegative
 
 Row = Mapping[str, Any]
 Rows = Sequence[Row]
 
-CHECKS = ("captions", "presence", "background", "label", "accepted")
 MEASURES = (
     "label_tv",
     "object_tv",
@@ -43,6 +42,11 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     "shift": (
         *("benchmark", "track", "measure", "value"),
         *("null_low", "null_high", "sampled", "excess"),
+    ),
+    # Of the label's mentions in accepted images; null_low and null_high: by luck alone.
+    "label_shares": (
+        *("benchmark", "track", "label", "mentions", "share", "target"),
+        *("null_low", "null_high"),
     ),
     # Track "difference": contextual minus minimal on the paired set (Auto-Comp, table 6).
     # ceiling: the credit of a perfect model that ignores the order of clauses; None: no limit.
@@ -102,83 +106,18 @@ COLUMNS: dict[str, tuple[str, ...]] = {
 
 
 @dataclass(frozen=True)
-class Negative:
-    """A wrong caption of a sample."""
+class Table:
+    """One table of the catalogue with its numbers, as ``bindbench.tables.number`` stores them."""
 
-    text: str
-    family: str  # one of FAMILIES
-    semantics: str = "false"
-
-
-@dataclass(frozen=True)
-class GalleryTrack:
-    """What became of one sample in one track."""
-
-    track: str
-    caption: str
-    accepted: bool
-    image: bytes | None = None  # PNG; None if no image was made
-    width: int = 0  # of the image that the boxes refer to, in pixels
-    height: int = 0
-    boxes: Sequence[Sequence[float]] = ()  # (left, top, right, bottom) in pixels
-    names: Sequence[str] = ()  # one for each box
-    verdicts: Mapping[str, str] = field(default_factory=dict)  # check -> "pass", "not_run", reason
-    reason: str = ""  # why it was rejected, in words; "" if it was accepted
-    negatives: Sequence[Negative] = ()
+    number: str
+    title: str
+    about: str
+    rows: Rows
 
     @property
-    def failed(self) -> str:
-        """The check that rejected the sample with its verdict, ``presence: count``, or ``""``."""
-        for check in CHECKS:
-            verdict = self.verdicts.get(check, "not_run")
-            if verdict not in ("pass", "not_run"):
-                return f"{check}: {verdict}"
-        return ""
-
-
-@dataclass(frozen=True)
-class GallerySample:
-    """One concept in its tracks."""
-
-    benchmark: str
-    concept: str  # the concept in words
-    tracks: Sequence[GalleryTrack]
-    concept_id: str = ""
-
-    @property
-    def accepted(self) -> bool:
-        """Whether it was accepted in every track that is shown."""
-        return bool(self.tracks) and all(track.accepted for track in self.tracks)
-
-
-@dataclass(frozen=True)
-class HardNegative:
-    """A wrong caption that a model prefers to the right one."""
-
-    model: str
-    benchmark: str
-    track: str
-    image: bytes  # PNG, small
-    right: Marked  # the right caption; the pieces that differ from the other one are marked
-    chosen: Marked  # the false caption with the highest score
-    family: str  # of error: one of ``wording.ERRORS``
-    right_score: float
-    chosen_score: float
-    concept_id: str = ""
-
-
-@dataclass(frozen=True)
-class Disagreement:
-    """An image that one judge passes and the other fails."""
-
-    benchmark: str
-    track: str
-    image: bytes  # PNG, small
-    caption: str
-    first_passes: bool  # and the second fails, else the other way round
-    verdict: str  # of the judge that fails it: "label" or "unsure"
-    reason: str  # in words
-    concept_id: str = ""
+    def file(self) -> str:
+        """Where its numbers lie in the report's folder."""
+        return f"tables/table-{self.number}.csv"
 
 
 @dataclass(frozen=True)
@@ -196,7 +135,9 @@ class ReportData:
     calibration: Rows = ()
     fault_free: Rows = ()
     accepted_faulty: Rows = ()
-    gallery: Sequence[GallerySample] = ()
+    label_shares: Rows = ()
+    gallery: Sequence[GalleryItem] = ()
+    tables: Sequence[Table] = ()
     judges: tuple[str, str] | None = None  # the names of both, where there is a second one
     agreement: Rows = ()
     disagreements: Sequence[Disagreement] = ()

@@ -14,8 +14,9 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from bindbench.reporting import views
-from bindbench.reporting.data import CHECKS, SEMANTICS, Rows
+from bindbench.reporting.data import SEMANTICS, Rows
 from bindbench.reporting.numbers import percent
+from bindbench.reporting.samples import CHECKS
 from bindbench.reporting.wording import CHECKS as CHECK_TITLES
 from bindbench.reporting.wording import FAMILIES, TRACKS, title_of
 

@@ -1,37 +1,56 @@
-"""The HTML report: a folder of pages that open from disk, without a network.
+"""The report: a folder of pages, pictures and data that opens from disk, without a network.
 
-Style, scripts and pictures are part of each page. Equal data gives equal bytes.
+Style and scripts are part of each page. Equal data gives equal bytes.
 """
 
 import base64
-import csv
 import hashlib
-import io
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any
+from urllib.parse import urlencode
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from bindbench.reporting import numbers, views, wording
-from bindbench.reporting.data import COLUMNS, SCORE_TRACKS, ReportData, Row, Rows
+from bindbench.reporting import numbers, table_views, views, wording
+from bindbench.reporting.data import COLUMNS, FAMILIES, SCORE_TRACKS, ReportData, Row, Rows
+from bindbench.reporting.downloads import csv_text
+from bindbench.reporting.figures import Figure, figure_files, figures_of
+from bindbench.reporting.gallery import gallery_files
 from bindbench.reporting.kinds import Kinds
 from bindbench.reporting.marks import plain
+from bindbench.reporting.methods import numbers_html
+from bindbench.reporting.table_views import table_files
 from bindbench.tasks import TRACKS
 
 INDEX = "index.html"
 
 
-def render_report(data: ReportData) -> dict[str, str]:
+def report_files(data: ReportData) -> Iterator[tuple[str, bytes]]:
+    """Yield every file of the report, path in its folder and content, the pages first."""
+    figures = figures_of(data)
+    for name, html in render_report(data, figures).items():
+        yield name, html.encode()
+    yield from figure_files(figures)
+    yield from table_files(data.tables)
+    yield from gallery_files(data)
+
+
+def render_report(data: ReportData, figures: Sequence[Figure] | None = None) -> dict[str, str]:
     """Return the report's pages, file name -> HTML.
 
-    ``index.html``, a page ``benchmark-<key>.html`` for each benchmark that the data mentions, a
-    page ``model-<name>.html`` for each model, and ``kinds.html`` where there are contrastive and
+    The overview, the leaderboard, figures, quality, gallery, tables and methods; a page
+    ``benchmark-<key>.html`` for each benchmark that the data mentions, a page
+    ``model-<name>.html`` for each model, and ``kinds.html`` where there are contrastive and
     generative models. Names and captions are escaped.
+
+    Args:
+        data: what is shown.
+        figures: of the data, if they are known.
     """
-    scores = views.Scores(data.leaderboard)
+    scores, kinds = views.Scores(data.leaderboard), Kinds(data)
     benchmarks = views.benchmarks_of(data)
     links = Links(benchmarks, scores.models)
     shared = {
@@ -39,25 +58,62 @@ def render_report(data: ReportData) -> dict[str, str]:
         "scores": scores,
         "benchmarks": benchmarks,
         "links": links,
-        "kinds": Kinds(data),
+        "kinds": kinds,
+        "figures": figures_of(data) if figures is None else figures,
+        "site": links.site(kinds.comparable, bool(data.tables)),
+        "exact": numbers_html(),
     }
-    pages = {INDEX: _render(INDEX, shared)}
-    if shared["kinds"].comparable:
-        pages[links.kinds] = _render("kinds.html", shared)
-    for key in benchmarks:
-        pages[links.benchmark[key]] = _render("benchmark.html", shared | {"key": key})
-    for model in scores.models:
-        pages[links.model[model]] = _render("model.html", shared | {"model": model})
-    return pages
+    templates: list[tuple[str, str, dict[str, str]]] = [
+        (file, TEMPLATES.get(file, file), {}) for file, _ in shared["site"]
+    ]
+    templates += [(links.benchmark[key], "benchmark.html", {"key": key}) for key in benchmarks]
+    templates += [(links.model[model], "model.html", {"model": model}) for model in scores.models]
+    return {
+        file: _render(template, shared | own | {"page": file}) for file, template, own in templates
+    }
+
+
+TEMPLATES = {"figures.html": "all_figures.html"}
 
 
 class Links:
     """The file names of the pages."""
 
+    leaderboard = "leaderboard.html"
+    figures = "figures.html"
+    kinds = "kinds.html"
+    quality = "quality.html"
+    gallery = table_views.GALLERY
+    tables = "tables.html"
+    methods = "methods.html"
+
     def __init__(self, benchmarks: Sequence[str], models: Sequence[str]) -> None:
-        self.kinds = "kinds.html"
         self.benchmark = file_names("benchmark", benchmarks)
         self.model = file_names("model", models)
+
+    def site(self, kinds: bool, tables: bool) -> list[tuple[str, str]]:
+        """Return the pages that stand at the top of every page, with their titles."""
+        pages = [
+            (INDEX, "Overview", True),
+            (self.leaderboard, "Leaderboard", True),
+            (self.figures, "Figures", True),
+            (self.kinds, "Kinds of models", kinds),
+            (self.gallery, "Gallery", True),
+            (self.tables, "Tables", tables),
+            (self.quality, "Quality", True),
+            (self.methods, "Methods", True),
+        ]
+        return [(file, title) for file, title, there in pages if there]
+
+    def items(self, row: Row) -> str:
+        """Return the gallery's address of the items of a row of the leaderboard, or ``""``."""
+        if row["family"] not in FAMILIES:  # of one picture, not of two
+            return ""
+        query = {"benchmark": row["benchmark"], "track": row["track"], "model": row["model"]}
+        query |= {"family": row["family"], "paired": "1" if row["set"] == "paired" else ""}
+        if row["track"] not in TRACKS:
+            del query["track"]
+        return f"{self.gallery}#{urlencode({k: v for k, v in query.items() if v})}"
 
 
 def file_names(kind: str, names: Sequence[str]) -> dict[str, str]:
@@ -98,6 +154,7 @@ def environment() -> Environment:
         "png": _png_uri,
         "at": _position,
         "pretty": _pretty,
+        "anchor": _anchor,
     }
     made.tests["measured"] = numbers.measured
     made.globals |= {
@@ -108,6 +165,9 @@ def environment() -> Environment:
         "bounds": numbers.bounds,
         "words": wording,
         "views": views,
+        "tables": table_views,
+        # 'self' is no file where a page was opened from disk.
+        "sources": "'self' file:",
         "csv_of": _csv_uri,
         "glance": _glance,
     }
@@ -129,14 +189,12 @@ def _pretty(settings: Any) -> str:
 
 def _csv_uri(rows: Rows, name: str) -> str:
     """Return the rows of one list as a CSV file to download, at full precision."""
-    text = io.StringIO()
-    columns = views.distinct((key for row in rows for key in row), COLUMNS[name])
-    writer = csv.DictWriter(text, columns, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return (
-        "data:text/csv;charset=utf-8;base64," + base64.b64encode(text.getvalue().encode()).decode()
-    )
+    text = csv_text(rows, COLUMNS[name])
+    return "data:text/csv;charset=utf-8;base64," + base64.b64encode(text.encode()).decode()
+
+
+def _anchor(title: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", title.lower())
 
 
 def _glance(data: ReportData) -> dict[str, Any]:

@@ -32,6 +32,13 @@ def thumbnail(image: np.ndarray, side: int = SIDE, limit: int = LIMIT) -> bytes:
     return _encode(_shrink(Image.fromarray(image), _SMALLEST), _COLORS[-1])
 
 
+def picture(image: np.ndarray, side: int = 256) -> bytes:
+    """Return an image (height, width, 3), uint8, as a WebP of at most ``side`` pixels."""
+    out = io.BytesIO()
+    _shrink(Image.fromarray(image), side).save(out, "WEBP", quality=82, method=4)
+    return out.getvalue()
+
+
 def _sides(side: int) -> Iterator[int]:
     """Yield ever smaller sides, down to the smallest."""
     while side > _SMALLEST:

@@ -1,30 +1,27 @@
 """The rows of a report arranged as its tables and pictures show them. Nothing is computed here."""
 
 import math
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from bindbench.reporting.data import (
     ALL,
-    CHECKS,
     FAMILIES,
+    KINDS,
     MEASURES,
     READOUTS,
     SEMANTICS,
     SETS,
-    GallerySample,
-    GalleryTrack,
-    HardNegative,
     ReportData,
     Row,
     Rows,
 )
-from bindbench.reporting.wording import CONTROLS, verdict_title
+from bindbench.reporting.samples import CHECKS, GalleryItem, GallerySample, HardNegative
+from bindbench.reporting.wording import CONTROLS
 from bindbench.tasks import BENCHMARKS, TRACKS
 
-ACCEPTED = "accepted"
 OWN, BLIND = "score", "blind"  # readouts
+FEW = 2  # samples of each kind on the page of a benchmark
 MOST_HARDEST = 6  # shown on the page of a benchmark, for each track
 
 
@@ -46,6 +43,11 @@ def models_of(rows: Rows) -> list[str]:
     """Return the models as they come, the controls of the machinery last."""
     names = distinct(row["model"] for row in rows)
     return sorted(names, key=lambda name: name in CONTROLS)
+
+
+def kind_of(data: ReportData, model: str) -> str:
+    """Return what kind of model it is: contrastive, generative, control or other."""
+    return "control" if model in CONTROLS else data.kinds.get(model, KINDS[-1])
 
 
 def calibrated(data: ReportData, benchmarks: str | Sequence[str]) -> bool:
@@ -307,60 +309,30 @@ def families_of(rows: Rows) -> list[tuple[str, str]]:
     return list(dict.fromkeys((row["benchmark"], row["family"]) for row in rows))
 
 
-@dataclass(frozen=True)
-class Choice:
-    """A button of the gallery's filter."""
-
-    key: str
-    title: str
-    count: int
-
-
-def tags(sample: GallerySample) -> list[str]:
-    """Return what a sample is filtered by: ``accepted``, or the reasons of its rejection."""
-    reasons = distinct(track.failed for track in sample.tracks if track.failed)
-    return [ACCEPTED] if sample.accepted else reasons or ["rejected"]
+def samples_of(gallery: Sequence[GalleryItem]) -> list[GallerySample]:
+    """Return the items by concept, in their order."""
+    found: dict[tuple[str, int], list[GalleryItem]] = {}
+    for item in gallery:
+        found.setdefault((item.benchmark, item.index), []).append(item)
+    return [GallerySample(key, items[0].concept, items) for (key, _), items in found.items()]
 
 
-def choices(samples: Sequence[GallerySample]) -> list[Choice]:
-    """Return the gallery's filters with their counts: all, accepted, then reasons by frequency."""
-    counts = Counter(tag for sample in samples for tag in tags(sample))
-    accepted = counts.pop(ACCEPTED, 0)
-    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    return [
-        Choice("", "All", len(samples)),
-        Choice(ACCEPTED, "Accepted in both", accepted),
-        *(Choice(tag, verdict_title(tag), n) for tag, n in ordered),
-    ]
-
-
-@dataclass(frozen=True)
-class Example:
-    """One accepted picture with its captions, to show what is being asked."""
-
-    sample: GallerySample
-    track: GalleryTrack
-
-
-def example(gallery: Sequence[GallerySample]) -> Example | None:
-    """Return the sample that explains best what binding is: two colored objects, if there are."""
-    pictures = [
-        Example(sample, track)
-        for sample in gallery
-        for track in sample.tracks
-        if track.accepted and track.image and track.negatives
-    ]
+def example(gallery: Sequence[GalleryItem]) -> GalleryItem | None:
+    """Return the item that explains best what binding is: two colored objects, if there are."""
+    shown = [item for item in gallery if item.accepted and item.image and item.negatives]
     order = ("color-n2", "shape_color-n2")
-    ranked = [e for key in order for e in pictures if e.sample.benchmark == key]
-    return next(iter([*ranked, *pictures]), None)
+    ranked = [item for key in order for item in shown if item.benchmark == key]
+    return next(iter([*ranked, *shown]), None)
 
 
-def highlights(gallery: Sequence[GallerySample]) -> list[GallerySample]:
-    """Return one accepted sample of each benchmark."""
-    chosen = {s.benchmark: s for s in reversed(gallery) if s.accepted}
+def highlights(gallery: Sequence[GalleryItem]) -> list[GallerySample]:
+    """Return one concept of each benchmark that was accepted in both tracks."""
+    chosen = {s.benchmark: s for s in reversed(samples_of(gallery)) if s.accepted}
     return [chosen[key] for key in distinct(chosen, list(BENCHMARKS))]
 
 
-def of_benchmark(gallery: Sequence[GallerySample], benchmark: str) -> list[GallerySample]:
-    """Return a benchmark's samples."""
-    return [sample for sample in gallery if sample.benchmark == benchmark]
+def few_of_benchmark(gallery: Sequence[GalleryItem], benchmark: str) -> list[GallerySample]:
+    """Return a few of a benchmark's concepts: accepted ones, then rejected ones."""
+    found = samples_of([item for item in gallery if item.benchmark == benchmark])
+    good = [sample for sample in found if sample.accepted]
+    return good[:FEW] + [sample for sample in found if not sample.accepted][:FEW]

@@ -366,6 +366,11 @@ def title_of(benchmark: str) -> str:
     return f"{TASK_TITLES[known.task.name]}, N={known.n}"
 
 
+def task_title(benchmark: str) -> str:
+    """Return the name of a benchmark's task."""
+    return TASK_TITLES[BENCHMARKS[benchmark].task.name] if benchmark in BENCHMARKS else benchmark
+
+
 def question_of(benchmark: str) -> str:
     """Return what a benchmark asks, or ``""``."""
     if benchmark not in BENCHMARKS:

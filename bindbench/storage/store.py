@@ -26,6 +26,7 @@ from bindbench.storage.paths import SCRATCH, root_path, safe_name
 from bindbench.storage.schema import decode
 
 CURRENT = "current"
+FROZEN = "frozen"  # a file in a release's store
 
 log = logging.getLogger(__name__)
 
@@ -144,6 +145,11 @@ class Store:
         self.root = root_path(root)
         self.suite = suite
         self.path = self.root / safe_name(suite)
+
+    @property
+    def frozen(self) -> bool:
+        """Whether it is a release's: scores stand as they are, and their models need not be here."""
+        return file_size(self.path / FROZEN) is not None
 
     def partition_path(self, asset: str, partition: str) -> UPath:
         """Return the folder that holds all artifacts of a partition."""

@@ -6,8 +6,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from upath import UPath
-
 from bindbench.storage.files import files, read_bytes
 from bindbench.storage.paths import root_path
 from bindbench.storage.store import Artifact, load
@@ -63,14 +61,20 @@ def timings(root: str | os.PathLike[str]) -> Iterator[Timing]:
         manifest = f"{name.removesuffix(RUN)}.json"
         # Without a manifest it was killed between the two: it is built again.
         if name.count("/") == 3 and file.endswith(RUN) and manifest in names:
-            yield _timing(suite, path / name)
+            folder = (path / name).parent / file.removesuffix(RUN)
+            yield timing_of(suite, load(folder))
 
 
-def _timing(suite: str, path: UPath) -> Timing:
-    facts: dict[str, Any] = json.loads(read_bytes(path))
+def timing_of(suite: str, artifact: Artifact) -> Timing:
+    """Return what the build of an artifact took, by the run file beside it.
+
+    Raises:
+        FileNotFoundError: it has none.
+    """
+    facts: dict[str, Any] = json.loads(read_bytes(artifact.run_path))
     return Timing(
         suite,
-        load(path.parent / path.name.removesuffix(RUN)),
+        artifact,
         facts["wall_seconds"],
         facts["shards_computed"],
         facts["workers"],

@@ -1,7 +1,8 @@
 """One number of a table, with where it comes from."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 import pyarrow as pa
@@ -12,7 +13,11 @@ Unit = Literal["share", "difference", "number", "count", "seconds", "hours", "mo
 
 @dataclass(frozen=True)
 class Source:
-    """The rows that a number was computed from: rows of an artifact, chosen by their columns."""
+    """The rows that a number was computed from: rows of an artifact, chosen by their columns.
+
+    A list of values stands for any of them; a value of a column that holds lists chooses the rows
+    whose list holds it. Partition "*": those of all benchmarks.
+    """
 
     asset: str
     partition: str
@@ -21,18 +26,19 @@ class Source:
 
 @dataclass(frozen=True)
 class Number:
-    """A cell of a table. Several may share row and column: their blocks are tables below another.
+    """A cell of a table. Those of one block and semantics are a table below the others.
 
     Value and interval are fractions, counts, or in the unit's measure; ``None``: not measured, and
     the note says why.
     """
 
     table: str  # its number in Auto-Comp's paper, "5"
-    block: str  # what the rows below it have in common: "minimal, strict"; "" if there is one block
+    block: str  # what the rows below it have in common: "minimal"; "" if there is one block
     row: str  # "nano:clip"
     column: str  # "color-n2 swap"
     value: float | None
     unit: Unit
+    semantics: str = ""  # "strict", "paper", or "" where no candidate is counted
     low: float | None = None  # of the 95% interval
     high: float | None = None
     n_items: int | None = None
@@ -41,10 +47,25 @@ class Number:
     note: str = ""
     source: Source | None = None
 
+    @property
+    def words(self) -> tuple[str, ...]:
+        """What tells it from the table's other numbers."""
+        return tuple(w for w in (self.block, self.semantics, self.row, self.column) if w)
+
+    @property
+    def id(self) -> str:
+        """Its name: ``5: minimal, strict, nano:clip, color-n2 swap``."""
+        return f"{self.table}: {', '.join(self.words)}"
+
+
+def missing(table: str, note: str, block: str = "") -> Number:
+    """Return what stands for numbers that can't be computed: why not, and what would be right."""
+    return Number(table, block, "", "", None, "number", note=note)
+
 
 SCHEMA = pa.schema(
     [
-        *(pa.field(name, pa.string()) for name in ("table", "block", "row", "column")),
+        *(pa.field(name, pa.string()) for name in ("table", "block", "semantics", "row", "column")),
         ("value", pa.float64()),
         ("unit", pa.string()),
         ("low", pa.float64()),
@@ -58,3 +79,25 @@ SCHEMA = pa.schema(
         ("where", pa.string()),  # JSON
     ]
 )
+
+
+def to_row(number: Number) -> dict[str, Any]:
+    """Return a number as a row of ``SCHEMA``."""
+    row = asdict(number)
+    del row["source"]
+    source = number.source
+    if source is None:
+        return row | {"asset": None, "partition": None, "where": None}
+    where = json.dumps(dict(source.where), ensure_ascii=False)
+    return row | {"asset": source.asset, "partition": source.partition, "where": where}
+
+
+def from_rows(rows: Iterable[Mapping[str, Any]]) -> list[Number]:
+    """Return the numbers of rows of ``SCHEMA``."""
+    return [_from_row(dict(row)) for row in rows]
+
+
+def _from_row(row: dict[str, Any]) -> Number:
+    asset, partition, where = (row.pop(name) for name in ("asset", "partition", "where"))
+    source = None if asset is None else Source(asset, partition, json.loads(where))
+    return Number(**row, source=source)

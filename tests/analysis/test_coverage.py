@@ -1,14 +1,28 @@
 """Whether the reported intervals hold the truth as often as they say."""
 
 import functools
+import importlib.util
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy import stats
 
 from bindbench.analysis import resampling
+from bindbench.analysis.differences import tango
 
 BENCHMARKS = 2000
+
+
+def load_worlds():
+    """Load benchmarks/coverage.py, which prints the table of the docs."""
+    path = Path(__file__).parents[2] / "benchmarks" / "coverage.py"
+    spec = importlib.util.spec_from_file_location("coverage_worlds", path)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["coverage_worlds"] = module  # its dataclasses look themselves up there
+    spec.loader.exec_module(module)
+    return module
 
 
 @functools.cache
@@ -66,28 +80,29 @@ def test_coverage_where_scenes_repeat(rate, scenes, replicates, correlation):
 
 
 @pytest.mark.parametrize(
-    ("first", "second", "both", "n"),
-    [
-        (0.5, 0.5, 0.35, 60),
-        (0.5, 0.4, 0.3, 200),
-        (0.97, 0.93, 0.92, 60),
-        (0.97, 0.97, 0.95, 400),
-        (0.01, 0.03, 0.005, 400),
-        (1 / 729, 0.02, 0.0, 400),
-    ],
+    ("differing", "gains", "n"),
+    [(3, 0.5, 60), (3, 1.0, 400), (5, 0.8, 200), (8, 0.5, 400), (15, 0.9, 60), (60, 0.5, 200)],
 )
-def test_coverage_of_paired_differences(first, second, both, n):
-    """Minimal against contextual: wins in both, in one, in the other, in neither."""
-    cells = [both, first - both, second - both, 1 - first - second + both]
-    drawn = np.random.default_rng([n, int(1e4 * second)]).multinomial(n, cells, BENCHMARKS)
+def test_exact_coverage_of_paired_differences(differing, gains, n):
+    """Over all numbers of losses and gains, with their probabilities."""
+    truth, covered = differing / n * (2 * gains - 1), 0.0
+    differ = stats.binom.pmf(np.arange(n + 1), n, differing / n)
+    for total in np.flatnonzero(differ > 1e-6):
+        for won, chance in enumerate(stats.binom.pmf(np.arange(total + 1), total, gains)):
+            if differ[total] * chance > 1e-7:
+                low, high = tango(float(total - won), float(won), float(n))
+                covered += differ[total] * chance * (low - 1e-9 <= truth <= high + 1e-9)
+    assert 0.93 <= covered <= 0.985
 
-    @functools.cache
-    def holds(losses, gains):
-        values = np.repeat([-1.0, 1.0, 0.0], [losses, gains, n - losses - gains])
-        found = resampling.bootstrap_mean(values, seed=1, replicates=1000)
-        return found.low - 1e-12 <= second - first <= found.high + 1e-12
 
-    assert 0.93 <= np.mean([holds(*pair) for pair in drawn[:, 1:3].tolist()]) <= 0.98
+def test_below_three_differing_pairs_coverage_is_forced_up():
+    """Two rates that are equal: 0 is only left out where 4 or more pairs differ in one direction.
+
+    A test of 5% can't call fewer than 6 pairs of one direction different, so an interval of 95%
+    that leaves out 0 from 4 on is already a bold one.
+    """
+    bounds = {gains: tango(0.0, float(gains), 200.0)[0] for gains in range(1, 7)}
+    assert [gains for gains, low in bounds.items() if low > 0] == [4, 5, 6]
 
 
 def test_few_differing_pairs_are_covered_conservatively():
@@ -98,20 +113,26 @@ def test_few_differing_pairs_are_covered_conservatively():
         assert found.low < 0 < found.high
 
 
-def test_coverage_beyond_these_objects_and_labels():
-    """Objects and labels drawn anew for each benchmark, each with an effect of its own."""
-    rng, rate, hits, plain_hits, runs = np.random.default_rng(0), 0.6, 0, 0, 500
-    centre = stats.norm.ppf(rate) * np.sqrt(1 + 4 * 0.3**2)
-    for _ in range(runs):
-        objects = np.argsort(rng.random((300, 60)), axis=1)[:, :2]
-        labels = np.argsort(rng.random((300, 20)), axis=1)[:, :2]
-        effects = rng.normal(0, 0.3, 60)[objects].sum(1) + rng.normal(0, 0.3, 20)[labels].sum(1)
-        wins = rng.normal(size=300) < centre + effects
-        wide, plain = (
-            resampling.crossed_proportion(wins, objects, labels),
-            resampling.proportion(wins),
-        )
-        hits += wide.low <= rate <= wide.high
-        plain_hits += plain.low <= rate <= plain.high
-    assert 0.9 <= hits / runs <= 0.98
-    assert plain_hits / runs < 0.85  # what the wider interval is for
+WORLDS = load_worlds()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("group", ["paired", "crossed", "crossed_paired"])
+def test_coverage_on_2000_simulated_benchmarks(group):
+    """The worlds of benchmarks/coverage.py but those that docs/numbers.md names as exceptions."""
+    for world in WORLDS.GROUPS[group](WORLDS.ITEMS):
+        if not world.exception:
+            found = WORLDS.coverage(world, BENCHMARKS)
+            assert 0.93 <= found <= 0.985, f"{world.name}: {found:.1%}"
+
+
+def test_the_plain_interval_is_too_narrow_where_words_matter():
+    """What the crossed one is for."""
+    rng, plain, wide = np.random.default_rng(0), 0, 0
+    draw = next(w.draw for w in WORLDS.crossed_worlds(300) if w.name == "20 colors, N = 2; p = 0.5")
+    for _ in range(200):
+        own, crossed = draw(rng)
+        plain += own.low <= 0.5 <= own.high
+        wide += crossed.low <= 0.5 <= crossed.high
+    assert plain / 200 < 0.8
+    assert 0.9 < wide / 200 < 0.99

@@ -66,43 +66,6 @@ def test_clusters_reduce_the_sample():
     assert resampling.proportion(np.ones(6, bool), np.repeat([0, 1], 3)).n_effective == 2
 
 
-def test_crossed_variance_is_that_of_resampled_objects_and_labels():
-    """Against real draws of multiplicities for objects and for labels."""
-    rng = np.random.default_rng(0)
-    objects = np.array([rng.permutation(12)[:2] for _ in range(150)])
-    labels = rng.integers(0, 5, (150, 1))
-    effects = rng.normal(size=12)
-    wins = (effects[objects].sum(axis=1) + rng.normal(size=150) > 0).astype(float)
-    residuals = wins - wins.mean()
-
-    def resampled(members, levels):
-        counts = rng.multinomial(levels, np.full(levels, 1 / levels), size=40_000) - 1
-        moved = (counts[:, members].sum(axis=2) @ residuals) / len(wins)
-        return moved.var() * levels / (levels - 1)
-
-    found = resampling.crossed_variance(wins, objects, labels)
-    assert found.items == pytest.approx(wins.var() / 149)
-    drawn = resampled(objects, 12) - 2 * found.items
-    assert found.objects == pytest.approx(drawn, rel=0.05)
-    assert found.labels == pytest.approx(max(0, resampled(labels, 5) - found.items), abs=2e-4)
-
-
-def test_crossed_intervals_are_wider():
-    rng = np.random.default_rng(1)
-    objects, labels = rng.integers(0, 6, (200, 1)), rng.integers(0, 20, (200, 1))
-    wins = objects[:, 0] < 3  # decided by the object alone
-    crossed, plain = (
-        resampling.crossed_proportion(wins, objects, labels),
-        resampling.proportion(wins),
-    )
-    assert crossed.low < plain.low < plain.high < crossed.high
-    assert crossed.n_effective < 10
-    assert resampling.crossed_proportion(np.ones(200, bool), objects, labels).n_effective == 6
-    mean = resampling.crossed_mean(wins.astype(float), objects, labels)
-    assert mean.value == wins.mean()
-    assert mean.high - mean.low > 0.4
-
-
 def test_bootstrap_mean():
     differences = np.array([1.0] * 30 + [-1.0] * 10 + [0.0] * 160)
     found = resampling.bootstrap_mean(differences, seed=1)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bindbench.conme.choices import UNREADABLE, measure, same_choices
-from bindbench.conme.modes import Case, ballots, modes_of, vote
+from bindbench.conme.modes import Case, ballots, blind_vote, modes_of, vote
 from bindbench.conme.samples import Sample
 from bindbench.models.answer_options import ApiAnsweringOptions, HfAnsweringOptions
 from bindbench.models.base import Image, Reply, ReplyRequest
@@ -145,6 +145,22 @@ def test_vqa_score_compares_the_odds_of_yes() -> None:
     tie = scored(**{"a_cup": (-1.0, -2.0), "two_jugs": (-2.0, -3.0)})
     assert not ballots(TWO, vote("vqa", tie, case())["vqa"]).correct.any()
     assert vote("vqa", says("Maybe."), case())["vqa"][0].places == (None, None)
+
+
+def test_a_blind_model_sees_gray_and_chooses_by_the_words_alone() -> None:
+    seen: list[np.ndarray] = []
+
+    def ask(requests: Sequence[ReplyRequest]) -> list[Reply]:
+        seen.extend(request.image for request in requests)
+        return [Reply("a cup") for _ in requests]
+
+    votes = blind_vote("generate", ask, case())
+    assert list(votes) == ["blind"]
+    assert ballots(TWO, votes["blind"]).both.all()  # the words give the answer away
+    assert len(seen) == 4 and all(image.shape == GRAY.shape for image in seen)
+    assert all((image == 127).all() for image in seen)
+    sums = blind_vote("text", scored(What=(-1.0, -2.0)), case())["blind"]
+    assert sums[0].scores == ((-1.0, -2.0), (-2.0, -1.0))  # of the two readings the sum
 
 
 def test_modes_agree_as_far_as_their_choices_do() -> None:

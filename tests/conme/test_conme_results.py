@@ -85,6 +85,16 @@ def test_the_drop_is_from_the_source_to_the_final_set() -> None:
     assert found["a", "round_2"].drop is None
 
 
+def test_the_change_between_the_rounds() -> None:
+    found = {(c.model, c.stage): c.between for c in cells(votes(), SAID)}
+    # s: 4 of 4 and 2 of 4; of what is kept 3 of 3 and 1 of 3. a: 1 of 3 in both.
+    values = {key: one.value for key, one in found.items() if one}
+    assert values["s", "round_2"] == pytest.approx(-0.5)
+    assert values["s", "round_2_kept"] == pytest.approx(-2 / 3)
+    assert values["a", "round_2_kept"] == 0
+    assert {stage for _, stage in values} == {"round_2", "round_2_kept"}
+
+
 def test_without_samples_there_is_no_number() -> None:
     none = Votes("unseen", [], np.empty(0, bool), {"generate": Ballots.of([], [])})
     assert [c.choice for c in cells({"x": none}, {})] == [None] * len(STAGES)
@@ -113,5 +123,6 @@ def test_table_2s_mean_row_follows_from_its_columns() -> None:
 
 def test_readings_agree_on_the_final_set() -> None:
     # Final samples of a in generate: 0 1 0; in letter: 0 1 1: two of three alike.
-    found = agreements(votes(letter="11 1100 1011")["a"])
+    found = agreements(votes(letter="11 1100 1011", blind="00 0000 0000")["a"])
+    assert list(found) == ["generate and letter"]  # blind is no way of asking
     assert found["generate and letter"]["same"] == pytest.approx(2 / 3)

@@ -12,7 +12,11 @@ PROJECT = Path(__file__).parent.parent.parent
 SCRIPT = """
 import json, definitions
 defs = definitions.defs
-found = {"jobs": sorted(job.name for job in defs.jobs)}
+found = {"jobs": sorted(job.name for job in defs.jobs), "checks": {}}
+for spec in (spec for check in defs.asset_checks for spec in check.check_specs):
+    name = spec.asset_key.to_user_string()
+    if name.startswith("conme"):
+        found["checks"].setdefault(name, []).append(spec.name)
 for key in defs.resolve_all_asset_keys():
     name = key.to_user_string()
     if name.startswith("conme"):
@@ -63,9 +67,18 @@ def test_stages_are_partitioned_by_set_and_panel(tmp_path):
         assert pool == "gpu"
         assert set(partitions) == keys
     assert {"show_conme", "converse"} < {*found["jobs"]}
+    assert {name: sorted(own) for name, own in found["checks"].items()} == {
+        "conme_images": ["digests", "images_there"],
+        "conme_questions": ["digests", "rejected"],
+        "conme_harder_questions": ["rejected"],
+        "conme_first_round": ["counts"],
+        "conme_second_round": ["counts", "digests", "samples_left"],
+        "conme_evaluation": ["whole"],
+    }
 
 
 def test_a_suite_without_the_section_has_none_of_them(tmp_path):
     found = location(tmp_path, {})
     assert not any(name.startswith("conme") for name in found)
     assert not {"show_conme", "converse"} & {*found["jobs"]}
+    assert found["checks"] == {}

@@ -36,6 +36,30 @@ class Everything:
         return Detection(name, 1.0, (left, left, left + size, left + size), mask)
 
 
+DARKEST = 200
+
+
+class Gray:
+    """Draws one gray value, by the seed."""
+
+    def generate(self, requests):
+        return [
+            GeneratedImage(np.full((64, 64, 3), DARKEST + r.seed % 12, np.uint8)) for r in requests
+        ]
+
+
+class Misses(Everything):
+    """Finds nothing in every k-th gray value."""
+
+    def __init__(self, k: int) -> None:
+        self.k = k
+
+    def detect(self, images, nouns):
+        found = super().detect(images, nouns)
+        missed = [(int(image[0, 0, 0]) - DARKEST) % self.k == 0 for image in images]
+        return [[] if miss else own for miss, own in zip(missed, found, strict=True)]
+
+
 class First:
     """Answers every question with its first option."""
 

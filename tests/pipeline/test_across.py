@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 from spine_driver import build_all
-from stand_ins import Everything, First
+from stand_ins import First, Gray, Misses
 from typer.testing import CliRunner
 
 from bindbench.analysis.resampling import wilson
@@ -15,7 +15,6 @@ from bindbench.cli.main import app
 from bindbench.engine.local import LocalEngine
 from bindbench.errors import UserError
 from bindbench.models import registry
-from bindbench.models.base import GeneratedImage
 from bindbench.models.family import Family, NoOptions
 from bindbench.pipeline.across import across
 from bindbench.pipeline.base import Context
@@ -24,28 +23,6 @@ from bindbench.storage.store import Store
 from bindbench.suite import resolve_suite
 
 KEY = "color-n2"
-DARKEST = 200
-
-
-class Gray:
-    """Draws one gray value, by the seed."""
-
-    def generate(self, requests):
-        return [
-            GeneratedImage(np.full((64, 64, 3), DARKEST + r.seed % 12, np.uint8)) for r in requests
-        ]
-
-
-class Misses(Everything):
-    """Finds nothing in every k-th gray value."""
-
-    def __init__(self, k: int) -> None:
-        self.k = k
-
-    def detect(self, images, nouns):
-        found = super().detect(images, nouns)
-        missed = [(int(image[0, 0, 0]) - DARKEST) % self.k == 0 for image in images]
-        return [[] if miss else own for miss, own in zip(missed, found, strict=True)]
 
 
 def fields(name: str, k: int, **more) -> dict:

@@ -264,8 +264,12 @@ def test_the_commands_evaluate_label_report_and_verify(
     converse(context_of(server, tmp_path))
     code, out, _ = call("evaluate", "--json")
     rows = json.loads(out)
-    assert code == 0 and len(rows) == 4 * 3  # models and modes
-    assert all(row["accuracy"] == 1 for row in rows if "good" in row["model"])
+    assert code == 0 and len(rows) == 4 * 4  # models and modes
+    seeing = [row for row in rows if "good" in row["model"] and row["reading"] != "blind"]
+    assert len(seeing) == 2 * 3 and all(row["accuracy"] == 1 for row in seeing)
+    # Gray is nearest to green: right on that wall's two samples, and on those that offer green.
+    blind = [row for row in rows if "good" in row["model"] and row["reading"] == "blind"]
+    assert all(row["accuracy"] < 1 for row in blind)
     options = [part for k, v in FAST.items() for part in ("--option", f"{k}={v}")]
     model = ("--model", f"api:{server.url}#another", *options)
     code, out, _ = call("evaluate", "--json", "--cell", WHERE, *model)

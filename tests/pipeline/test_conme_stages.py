@@ -9,7 +9,7 @@ from conme_driver import build, context_of, fields_of
 from PIL import Image as PILImage
 from spine_driver import small_suite
 
-from bindbench.conme.settings import AGENT
+from bindbench.conme.settings import AGENT, WORDING
 from bindbench.engine.local import LocalEngine
 from bindbench.errors import UserError
 from bindbench.models import registry
@@ -19,6 +19,7 @@ from bindbench.pipeline.conme_cells import models_of
 from bindbench.pipeline.conme_conversations import conversation_rows
 from bindbench.pipeline.conme_preflight import check_conme
 from bindbench.pipeline.conme_rounds import ballots_in, kept_in, samples_in
+from bindbench.pipeline.readiness import settings_of
 from bindbench.reporting.conme_stages import conversation_grid
 
 SETS = {"questions": [{"question": "What is it?", "answer": "a square", "negatives": ["a disc"]}]}
@@ -182,6 +183,57 @@ def test_another_prompt_of_one_stage_leaves_the_stages_before_it(folder, tmp_pat
     after = build(context_of(fields_of(chosen, PANEL, **more), tmp_path / "store"))
     changed = {k for k in before if before[k].fingerprint != after[k].fingerprint}
     assert changed == {"conme_first_round", "conme_second_round"}  # their content is the same
+
+
+def test_an_accelerator_loads_each_target_once_a_stage(folder, tmp_path, monkeypatch):
+    loaded: list[str] = []
+
+    class Options(registry.FAMILIES["answerer", "check"].options):
+        device: str = "cpu"
+
+    def load(name, *_):
+        loaded.append(name.name)
+        return Stand(name.name)
+
+    names = ("strong", "first", "right")
+    family = registry.Family("answerer", "stand", names, Options, load)
+    monkeypatch.setitem(registry.FAMILIES, ("answerer", "stand"), family)
+    on_gpu = [one | {"options": {"device": "cuda"}} for one in PANEL["targets"]]
+    panel = {"strong": PANEL["strong"], "targets": on_gpu}
+    fields = fields_of({"source": "folder", "images": str(folder)}, panel)
+    context = context_of(fields, tmp_path / "store")
+    build(context)
+    assert len(context.current("conme_images", "photos").shards) == 2
+    # Stages 2, 4, 5 and 7.
+    assert [name for name in loaded if name != "strong"] == ["first", "right"] * 4
+    more = [*on_gpu, {"model": "stand:right@2"}]  # the others are not asked again
+    before = len(loaded)
+    fields["conme"]["panels"]["panel"]["targets"] = more
+    build(context_of(fields, tmp_path / "store"))
+    assert loaded[before:].count("first") == 1  # its harder questions' choices
+    assert loaded[before:].count("right") == 1 + 1 + 4 - 1
+
+
+def test_the_labeller_by_wording_knows_no_other_taxonomies(folder, tmp_path):
+    fields = fields_of({"source": "folder", "images": str(folder)}, PANEL)
+    fields["conme"] |= {"labeller": {"model": WORDING}}
+    check_conme(small_suite(**fields))
+    own = tmp_path / "rooms.yaml"
+    own.write_text("{name: rooms, question: Which?, categories: {a: A., b: B.}}")
+    fields["conme"] |= {"taxonomies": ["topics", str(own)]}
+    with pytest.raises(UserError, match="knows formats and topics alone, and not the taxonomy roo"):
+        check_conme(small_suite(**fields))
+    fields["conme"] |= {"labeller": None, "taxonomies": ["topics", "topics"]}
+    with pytest.raises(UserError, match="two are named topics"):
+        check_conme(small_suite(**fields))
+
+
+def test_the_doctor_looks_at_every_model_of_the_section(folder):
+    fields = fields_of({"source": "folder", "images": str(folder)}, PANEL)
+    models = [{"model": "stand:right", "batch_size": 3}, {"model": "stand:right@2"}]
+    fields["conme"] |= {"models": models, "labeller": {"model": WORDING}}
+    found = [one.model for role, one in settings_of(small_suite(**fields)) if role == "answerer"]
+    assert found == ["stand:strong", "stand:first", "stand:right", "stand:right@2"]
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@ import pytest
 
 from bindbench.concepts import Concept
 from bindbench.errors import UserError
-from bindbench.rendering.faults import FAULTS, draw_fault
+from bindbench.rendering.faults import FAULTS, check_hard, draw_fault, raised
 from bindbench.tasks import BENCHMARKS
 
 COLOR = Concept("color", ("stool", "couch"), ("red", "blue"))
@@ -63,3 +63,20 @@ def test_every_benchmark_can_have_faults_of_its_own():
 def test_wrong_rates_are_said(rates, message):
     with pytest.raises(UserError, match=message):
         draw_fault(rates, COLOR, "minimal", 0)
+
+
+def test_a_hard_word_raises_the_rates_of_its_images_alone():
+    rates = {"dropped": 0.1, "leaked": 0.05, "relation": 0.4}  # of a color: 0.15 in all
+    hard = {"red": 0.6, "couch": 0.9}
+    assert raised(rates, hard, COLOR, "minimal") == pytest.approx({"dropped": 0.6, "leaked": 0.3})
+    stool = Concept("color", ("stool", "key"), ("red", "blue"))
+    assert sum(raised(rates, hard, stool, "contextual").values()) == pytest.approx(0.6)
+    assert raised(rates, {"red": 0.1}, COLOR, "minimal") == rates  # never lowered
+    assert raised(rates, {"green": 0.9}, COLOR, "minimal") == rates
+
+
+def test_hard_words_need_faults_and_shares():
+    with pytest.raises(UserError, match=r"'red' is 1\.5"):
+        check_hard({"red": 1.5}, {"dropped": 0.1})
+    with pytest.raises(UserError, match="has none"):
+        check_hard({"red": 0.5}, {})

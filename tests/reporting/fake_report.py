@@ -1,20 +1,22 @@
 """A report's data in realistic shapes and sizes, from a seed: pictures of simple shapes."""
 
 import io
+import json
 
 import numpy as np
 from PIL import Image, ImageDraw
 
-from bindbench.reporting.data import (
+from bindbench.reporting.data import MEASURES, ReportData, Table
+from bindbench.reporting.samples import (
     CHECKS,
-    MEASURES,
+    Box,
+    Choice,
     Disagreement,
-    GallerySample,
-    GalleryTrack,
+    GalleryItem,
     HardNegative,
     Negative,
-    ReportData,
 )
+from bindbench.reporting.thumbnails import picture
 from bindbench.tasks import BENCHMARKS, TRACKS
 
 MODELS = (
@@ -204,14 +206,15 @@ def shift_rows(rng: np.random.Generator) -> list[dict]:
     return rows
 
 
-def sample(rng: np.random.Generator, key: str) -> GallerySample:
+def sample(rng: np.random.Generator, key: str, index: int) -> list[GalleryItem]:
+    """Return one concept in both tracks, with what the models chose."""
     n = BENCHMARKS[key].n
     nouns = [str(x) for x in rng.choice(NOUNS, n, replace=False)]
     colors = [str(x) for x in rng.choice(list(COLORS), n, replace=False)]
     text = " and ".join(f"a {c} {o}" for c, o in zip(colors, nouns, strict=True))
     swapped = " and ".join(f"a {c} {o}" for c, o in zip(colors[::-1], nouns, strict=True))
     same = " and ".join(f"a {colors[0]} {o}" for o in nouns)
-    tracks = []
+    found = []
     for track in TRACKS:
         plain = track == "minimal"
         pixels, boxes = scene(rng, n, colors, plain)
@@ -225,18 +228,73 @@ def sample(rng: np.random.Generator, key: str) -> GallerySample:
             verdicts |= {"label": "label"}
             reason = f"{nouns[-1]}: brown, not {colors[-1]}"
         where = "" if plain else ", next to a window in a quiet room"
-        tracks.append(
-            GalleryTrack(
-                track=track, caption=f"{text.capitalize()}{where}.", accepted=not reason,
-                image=png(pixels), width=128, height=128, boxes=boxes, names=nouns,
+        caption = f"{text.capitalize()}{where}."
+        wrong = Negative(swapped.capitalize() + where + ".", "swap")
+        found.append(
+            GalleryItem(
+                benchmark=key, index=index, track=track, concept=text, caption=caption,
+                accepted=not reason, concept_id=f"{rng.integers(1 << 30):08x}",
+                scored="" if reason else caption, image=picture(pixels), width=128, height=128,
+                boxes=[
+                    Box(noun, *(side / 128 for side in box))
+                    for noun, box in zip(nouns, boxes, strict=True)
+                ],
                 verdicts=verdicts, reason=reason,
-                negatives=(
-                    Negative(swapped.capitalize() + where + ".", "swap"),
-                    Negative(same.capitalize() + where + ".", "confusion"),
-                ) if n > 1 and not reason else (),
+                negatives=(wrong, Negative(same.capitalize() + where + ".", "confusion"))
+                if n > 1 and not reason else (),
+                choices=() if reason else choices(rng, n, caption, wrong.text),
             )
         )  # fmt: skip
-    return GallerySample(key, text, tracks, concept_id=f"{rng.integers(1 << 30):08x}")
+    return found
+
+
+def choices(rng: np.random.Generator, n: int, right: str, wrong: str) -> list[Choice]:
+    """Return a choice of every model; of one object Swap and Confusion there are none."""
+    found = []
+    for model in MODELS:
+        won = {family: bool(rng.random() < 0.6) for family in families(n)}
+        every = all(won.values())
+        found.append(Choice(model, right if every else wrong, every, won))
+    return found
+
+
+def gallery(rng: np.random.Generator, concepts: int) -> list[GalleryItem]:
+    """Return some concepts of every benchmark."""
+    return [item for key in BENCHMARKS for i in range(concepts) for item in sample(rng, key, i)]
+
+
+def label_rows(rng: np.random.Generator) -> list[dict]:
+    """Return the labels of two benchmarks; the first is outside its band."""
+    return [
+        {"benchmark": key, "track": track, "label": label, "mentions": 10,
+         "share": 0.4 if i == 0 else float(rng.uniform(0.1, 0.2)), "target": 1 / 6,
+         "null_low": 0.08, "null_high": 0.25}
+        for key in ("color-n2", "color-n3") for track in TRACKS for i, label in enumerate(COLORS)
+    ]  # fmt: skip
+
+
+def cell(row: str, column: str, value: float | None, **fields) -> dict:
+    """Return a number of a table as the asset ``tables`` stores it."""
+    blank = dict.fromkeys(("low", "high", "n_items", "p_value", "published"))
+    empty = dict.fromkeys(("note", "asset", "partition"), "") | {"where": "{}"}
+    names = {"table": "5", "block": "minimal", "semantics": "strict", "row": row, "column": column}
+    return names | {"value": value, "unit": "share"} | blank | empty | fields
+
+
+def fake_tables() -> list[Table]:
+    """Return two tables, of which one lacks everything."""
+    where = json.dumps({"track": "minimal", "family": "swap", "semantics": "strict"})
+    source = {"asset": "model_scores", "partition": "color-n2--nano-clip", "where": where}
+    rows = [
+        cell("nano:clip", "color-n2 swap", 0.75, low=0.6, high=0.9, published=0.706, **source),
+        cell("nano:clip", "color-n2 confusion", None, note="Not scored: run it."),
+        cell("nano:negclip", "color-n2 swap", 0.5, asset="leaderboard", partition="all"),
+    ]
+    gone = cell("", "", None, table="8", block="", semantics="", note="Nothing was fine-tuned.")
+    return [
+        Table("5", "Main results", "Accuracy of every model.", rows),
+        Table("8", "Fine-tuning", "", [gone]),
+    ]
 
 
 def _slice(rng: np.random.Generator, chance: float = 0.5) -> dict:
@@ -294,13 +352,13 @@ def hard_negatives(rng: np.random.Generator) -> list[HardNegative]:
         for key in list(BENCHMARKS)[1:]:  # nothing beats the positive with one object
             for track in TRACKS:
                 for i in range(3):
-                    picture = png(scene(rng, 2, ["red", "blue"], track == "minimal")[0])
+                    image = png(scene(rng, 2, ["red", "blue"], track == "minimal")[0])
                     right = (("A ", False), ("red", True), (" cup and a ", False), ("blue", True),
                              (" chair on a white background.", False))  # fmt: skip
                     chosen = (("A ", False), ("blue", True), (" cup and a ", False), ("red", True),
                               (" chair on a white background.", False))  # fmt: skip
                     found.append(
-                        HardNegative(model, key, track, picture, right, chosen, "swap", 0.25,
+                        HardNegative(model, key, track, image, right, chosen, "swap", 0.25,
                                      0.33 - 0.02 * i, f"{i:08x}")
                     )  # fmt: skip
     return found
@@ -374,7 +432,9 @@ def fake_report(seed: int = 0, samples: int = 6) -> ReportData:
             {"benchmark": k, "track": t, "share": 0.021, "low": None, "high": 0.04}
             for k, t in cells
         ],
-        gallery=[sample(rng, key) for key in BENCHMARKS for _ in range(samples)],
+        label_shares=label_rows(np.random.default_rng([seed, 8])),
+        tables=fake_tables(),
+        gallery=gallery(rng, samples),
         judges=JUDGES,
         agreement=agreement_rows(np.random.default_rng([seed, 5])),
         disagreements=disagreements(np.random.default_rng([seed, 6])),

@@ -14,16 +14,10 @@ from pathlib import Path
 import pytest
 from fake_report import fake_report
 
-from bindbench.reporting.data import (
-    COLUMNS,
-    GallerySample,
-    GalleryTrack,
-    HardNegative,
-    Negative,
-    ReportData,
-)
+from bindbench.reporting.data import COLUMNS, ReportData
 from bindbench.reporting.numbers import percent, points
-from bindbench.reporting.report import render_report
+from bindbench.reporting.report import render_report, report_files
+from bindbench.reporting.samples import Box, GalleryItem, HardNegative, Negative
 
 VOID = {"meta", "img", "input", "br", "link"}
 HOSTILE = "<script>alert('x')</script>\"><img src=x onerror=alert(1)>"
@@ -104,7 +98,7 @@ def hard(model="m:1", right=(("a cup", False),), chosen=(("a hat", False),)):
 
 
 def test_there_is_a_page_for_each_benchmark_and_model(pages):
-    assert len(pages) == 2 + 9 + 6
+    assert len(pages) == 8 + 9 + 6
     assert {"index.html", "kinds.html", "benchmark-color-n1.html", "model-nano-clip.html"} <= set(
         pages
     )
@@ -116,37 +110,39 @@ def test_a_retired_model_is_marked_where_its_name_heads_scores(data):
     badge = re.compile(r'>([^<>]+)(?:</a>)? <span class="badge"[^>]*>retired</span>')
     marked = {name: set(badge.findall(text)) for name, text in pages.items()}
     assert marked.pop("model-nano-clip.html") == {"nano:clip"}
-    for name in ("index.html", "kinds.html", "benchmark-color-n2.html"):
+    for name in ("leaderboard.html", "kinds.html", "benchmark-color-n2.html"):
         assert marked.pop(name) == {"nano:clip"}
     assert not any(found for name, found in marked.items() if name.startswith("model-"))
     assert not any(badge.search(text) for text in render_report(data).values())
 
 
-def test_equal_data_gives_equal_bytes_in_any_process(data, pages):
-    assert render_report(dataclasses.replace(data, title=data.title)) == pages
+def test_equal_data_gives_equal_bytes_in_any_process(data):
+    files = dict(report_files(data))
     code = (
         "import hashlib; from fake_report import fake_report;"
-        "from bindbench.reporting.report import render_report;"
-        "pages = render_report(fake_report(samples=2));"
-        "print(hashlib.sha256(repr(pages).encode()).hexdigest())"
+        "from bindbench.reporting.report import report_files;"
+        "files = dict(report_files(fake_report(samples=2)));"
+        "print(hashlib.sha256(repr(files).encode()).hexdigest())"
     )
     environment = os.environ | {"PYTHONHASHSEED": "7"}
     here = Path(__file__).parent
     run = subprocess.run(
         [sys.executable, "-c", code], cwd=here, env=environment, capture_output=True, text=True
     )
-    assert run.stdout.strip() == hashlib.sha256(repr(pages).encode()).hexdigest(), run.stderr
+    assert run.stdout.strip() == hashlib.sha256(repr(files).encode()).hexdigest(), run.stderr
 
 
-def test_nothing_is_loaded_from_anywhere(parsed, pages):
+def test_pages_load_nothing_but_the_reports_own_pictures(data, parsed, pages):
+    files = dict(report_files(data))
     for page in parsed.values():
-        sources = [attributes.get("src") for _, attributes in page.elements]
-        assert all(source is None or source.startswith("data:image/png") for source in sources)
+        sources = [a["src"] for _, a in page.elements if a.get("src")]
+        assert all(s.startswith("data:image/png") or s in files for s in sources)
         assert page.all("link") == []
     assert not any("http://" in text or "https://" in text for text in pages.values())
 
 
-def test_every_link_leads_somewhere(parsed):
+def test_every_link_leads_somewhere(data, parsed):
+    files = dict(report_files(data))
     ids = {
         name: {a["id"] for _, a in page.elements if a.get("id")} for name, page in parsed.items()
     }
@@ -156,6 +152,9 @@ def test_every_link_leads_somewhere(parsed):
             if href.startswith("data:"):
                 continue
             target, _, anchor = href.partition("#")
+            if target == "gallery.html" or "download" in attributes or target.endswith(".csv"):
+                assert target in files, href
+                continue
             assert (target or name) in parsed, href
             assert not anchor or anchor in ids[target or name], href
 
@@ -172,15 +171,16 @@ def test_pages_are_accessible(parsed):
 
 
 def test_hostile_text_is_only_text():
-    track = GalleryTrack(
-        "minimal", HOSTILE, False, b"png", 8, 8, [(0, 0, 4, 4)], [HOSTILE],
-        {"presence": HOSTILE}, HOSTILE, [Negative(HOSTILE, HOSTILE)],
+    item = GalleryItem(
+        "color-n2", 0, "minimal", HOSTILE, HOSTILE, False, image=b"webp", width=8, height=8,
+        boxes=[Box(HOSTILE, 0, 0, 0.5, 0.5)], verdicts={"presence": HOSTILE}, reason=HOSTILE,
+        negatives=[Negative(HOSTILE, HOSTILE)],
     )  # fmt: skip
     data = ReportData(
         HOSTILE,
         settings={HOSTILE: HOSTILE},
         leaderboard=[score(model=HOSTILE, accuracy=0.5)],
-        gallery=[GallerySample("color-n2", HOSTILE, [track])],
+        gallery=[item],
         hardest=[hard(HOSTILE, right=((HOSTILE, True),), chosen=((HOSTILE, False),))],
         by_label=[
             part(model=HOSTILE, slice="label", word=HOSTILE, accuracy=0.5, low=0.1, high=0.9)
@@ -189,7 +189,7 @@ def test_hostile_text_is_only_text():
     for name, text in render_report(data).items():
         assert re.fullmatch(r"[A-Za-z0-9._-]+", name)
         page = Page(text)
-        assert len(page.all("script")) == 1
+        assert len(page.all("script")) == 1 + (name == "gallery.html")
         assert not [a for _, a in page.elements for key in a if key.startswith("on")]
         assert not [image for image in page.all("img") if image["src"] == "x"]
         assert "<script>alert" not in text
@@ -243,13 +243,13 @@ def test_other_tables_show_the_models_own_score(data, parsed):
         == ("hf:org/vlm", "color-n2", "minimal", "all")
         and (row["readout"], row["semantics"]) == ("score", "strict")
     }
-    for name in ("index.html", "benchmark-color-n2.html", "model-hf-org-vlm.html"):
+    for name in ("leaderboard.html", "benchmark-color-n2.html", "model-hf-org-vlm.html"):
         values = [value for row in parsed[name].rows for _, value in row]
         assert str(own["swap"]) in values and str(own["confusion"]) in values
     others = {
         str(row["accuracy"]) for row in data.leaderboard if row["readout"] in READOUTS[1:3]
     }  # fmt: skip
-    for name in ("index.html", "benchmark-color-n2.html"):
+    for name in ("leaderboard.html", "benchmark-color-n2.html"):
         tables = [row for row in parsed[name].rows if len(row) != 19]  # all but "All figures"
         assert len(tables) > 30
         assert not others & {value for row in tables for _, value in row}
@@ -278,7 +278,7 @@ def test_blind_scores_stand_on_the_benchmarks_page(data, parsed):
 
 
 def test_leaks_are_named_and_what_is_by_design_is_none(data, pages, parsed):
-    index = pages["index.html"]
+    index = pages["quality.html"]
     audit = index[index.index('<h2 id="audit">') : index.index('<h2 id="calibration">')]
     assert audit.count("✓ no leak") == 8
     assert audit.count("White space at the ends") == 1
@@ -311,7 +311,7 @@ def test_a_benchmark_shows_strict_beside_paper(data, parsed):
 
 
 def test_survival_is_shown_as_it_is(data, parsed):
-    rows = [row for row in parsed["index.html"].rows if row and row[0][1] == "position-n2"]
+    rows = [row for row in parsed["quality.html"].rows if row and row[0][1] == "position-n2"]
     cells = next(row for row in rows if row[1][1] == "minimal" and len(row) == 7)
     found = [
         row for row in data.survival
@@ -324,7 +324,9 @@ def test_survival_is_shown_as_it_is(data, parsed):
 
 
 def test_the_rows_can_be_downloaded_at_full_precision(data, parsed):
-    links = [a for a in parsed["index.html"].all("a") if a.get("download") == "leaderboard.csv"]
+    links = [
+        a for a in parsed["leaderboard.html"].all("a") if a.get("download") == "leaderboard.csv"
+    ]
     text = base64.b64decode((links[0]["href"] or "").partition("base64,")[2]).decode()
     rows = list(csv.DictReader(io.StringIO(text)))
     assert len(rows) == len(data.leaderboard)
@@ -336,21 +338,24 @@ def test_what_is_missing_is_a_dash_and_never_a_zero():
     scored = [score(accuracy=0.5), score(model="m:2", accuracy=None)]
     data = ReportData("t", leaderboard=[*scored, score(benchmark="color-n3", accuracy=0.25)])
     pages = render_report(data)
-    index = Page(pages["index.html"])
+    index = Page(pages["leaderboard.html"])
     line = next(row for row in index.rows if row and row[0][0] == "Color, N=2")
     assert line[3][0].startswith("50.0%")
     assert line[4] == ("—", "")  # measured, without a number
     line = next(row for row in index.rows if row and row[0][0] == "Color, N=3")
     assert line[4] == ("—", "")  # no row at all
-    assert all('title="Not measured"' in text for text in pages.values())
+    for name in ("leaderboard.html", "benchmark-color-n2.html", "model-m-1.html"):
+        assert 'title="Not measured"' in pages[name]
     assert not [cell for row in index.rows for cell, _ in row if re.search(r"(?<![\d.])0%", cell)]
 
 
 def test_an_empty_report_says_so():
     pages = render_report(ReportData("nothing"))
-    assert list(pages) == ["index.html"]
+    assert "benchmark-color-n2.html" not in pages and "tables.html" not in pages
     for words in ("No model has been scored yet.", "No image has been checked yet.", "No samples."):
         assert words in pages["index.html"]
+    assert "No samples." in pages["gallery.html"]
+    assert "Nothing has been measured yet." in pages["figures.html"]
 
 
 def test_a_row_without_a_column_is_refused():
@@ -368,18 +373,6 @@ def test_models_of_similar_names_get_pages_of_their_own():
     assert "model-a-b.html" in files
 
 
-def test_rejects_can_be_filtered_by_their_reason(data, parsed):
-    page = parsed["benchmark-color-n2.html"]
-    buttons = [a["data-tag"] for a in page.all("button")]
-    failed = {
-        track.failed
-        for sample in data.gallery
-        for track in sample.tracks
-        if sample.benchmark == "color-n2" and track.failed
-    }
-    assert set(buttons) == {"", "accepted"} | failed
-
-
 def test_a_calibration_of_all_benchmarks_together_stands_on_the_overview(data):
     rows = [
         dict(row, benchmark="all", share=0.875)
@@ -391,10 +384,10 @@ def test_a_calibration_of_all_benchmarks_together_stands_on_the_overview(data):
         dataclasses.replace(data, calibration=rows, fault_free=[], accepted_faulty=implied)
     )
     assert "benchmark-all.html" not in pages
-    lines = [row for row in Page(pages["index.html"]).rows if row and row[0][1] == "leaked"]
+    lines = [row for row in Page(pages["quality.html"]).rows if row and row[0][1] == "leaked"]
     assert [value for _, value in lines[0][1:]] == ["0.875", "0.875"]
     assert "at worst, at most 6.0%" in pages["index.html"]
-    assert "index.html#calibration" in pages["benchmark-color-n2.html"]
+    assert "quality.html#calibration" in pages["benchmark-color-n2.html"]
 
 
 def test_comparisons_show_their_p_and_what_they_could_have_found():
@@ -409,14 +402,14 @@ def test_swap_stands_against_confusion_once_a_model_is_scored():
     controls = [
         score(model="check:random", family=family, accuracy=0.5) for family in ("swap", "confusion")
     ]
-    alone = render_report(ReportData("t", leaderboard=controls))["index.html"]
+    alone = render_report(ReportData("t", leaderboard=controls))["leaderboard.html"]
     assert 'id="gap"' not in alone and "#gap" not in alone
     rows = [
         score(accuracy=0.75, low=0.6, high=0.9, chance=0.5),
         score(family="confusion", accuracy=0.25, low=0.1, high=0.4, chance=0.0625),
         score(model="m:2", accuracy=0.5),
     ]
-    index = Page(render_report(ReportData("t", leaderboard=[*rows, *controls]))["index.html"])
+    index = Page(render_report(ReportData("t", leaderboard=[*rows, *controls]))["leaderboard.html"])
     (line,) = [row for row in index.rows if any("points" in text for text, _ in row)]
     assert [text for text, _ in line] == [
         "Color, N=2",

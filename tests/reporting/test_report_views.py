@@ -3,10 +3,7 @@ import dataclasses
 from fake_report import fake_report
 
 from bindbench.reporting import views
-from bindbench.reporting.data import GallerySample, GalleryTrack
-
-REJECT = GalleryTrack("minimal", "c", False, verdicts={"presence": "count"})
-ACCEPT = GalleryTrack("contextual", "c", True, verdicts={"presence": "pass"})
+from bindbench.reporting.samples import GalleryItem
 
 
 def row(check, reached):
@@ -30,18 +27,23 @@ def test_chance_that_differs_between_models_is_a_range():
     assert views.reference(pairs, "paper", "chance") is None
 
 
+def item(index, track, accepted):
+    verdicts = {"presence": "pass" if accepted else "count"}
+    return GalleryItem("color-n2", index, track, "x", "c", accepted, verdicts=verdicts)
+
+
 def test_a_sample_is_accepted_only_in_both_tracks():
-    both = GallerySample("color-n2", "x", [ACCEPT, ACCEPT])
-    one = GallerySample("color-n2", "x", [REJECT, ACCEPT])
-    assert views.tags(both) == ["accepted"]
-    assert views.tags(one) == ["presence: count"]
-    assert views.tags(GallerySample("color-n2", "x", [])) == ["rejected"]
-    found = [(c.key, c.title, c.count) for c in views.choices([both, one, one])]
-    assert found == [
-        ("", "All", 3),
-        ("accepted", "Accepted in both", 1),
-        ("presence: count", "Wrong count", 2),
+    gallery = [
+        item(index, track, index != 1 or track == "contextual")
+        for index in range(5)
+        for track in ("minimal", "contextual")
     ]
+    samples = views.samples_of(gallery)
+    assert [sample.accepted for sample in samples] == [True, False, True, True, True]
+    assert not views.samples_of([])
+    few = views.few_of_benchmark(gallery, "color-n2")
+    assert [sample.tracks[0].index for sample in few] == [0, 2, 1]
+    assert [one.verdict for one in few[-1].tracks] == ["presence: count", "accepted"]
 
 
 def test_benchmarks_keep_the_order_of_the_suite_and_controls_come_last():

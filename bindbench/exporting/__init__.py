@@ -1,0 +1,1 @@
+"""A built suite in the formats that other projects read."""
