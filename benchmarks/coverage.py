@@ -97,9 +97,9 @@ def crossed_worlds(items: int) -> Iterator[World]:
     """Yield worlds of one model's accuracy."""
     for words in (*WORDS, *CASES):
         for rate in RATES:
-            yield World(
-                "crossed", f"{words.name}; p = {rate:.3g}", rate, _accuracy(words, rate, items)
-            )
+            exception = words in CASES or rate * items < 1
+            name, draw = f"{words.name}; p = {rate:.3g}", _accuracy(words, rate, items)
+            yield World("crossed", name, rate, draw, exception)
 
 
 def _accuracy(words: Words, rate: float, items: int) -> Draw:
@@ -117,10 +117,9 @@ def crossed_paired_worlds(items: int) -> Iterator[World]:
     """Yield worlds of the difference of two models."""
     for words in (*WORDS, *CASES):
         for first, second in ((0.03, 0.06), (0.5, 0.5), (0.5, 0.6), (0.97, 0.94)):
+            name = f"{words.name}; {first} and {second}"
             draw = _difference(words, first, second, items)
-            yield World(
-                "crossed_paired", f"{words.name}; {first} and {second}", second - first, draw
-            )
+            yield World("crossed_paired", name, second - first, draw, words in CASES)
 
 
 def _difference(words: Words, first: float, second: float, items: int) -> Draw:
@@ -147,7 +146,7 @@ def paired_worlds(items: int) -> Iterator[World]:
         for gains in (0.5, 0.8, 1.0):
             rate, truth = differing / items, differing / items * (2 * gains - 1)
             name = f"{differing} of {items} pairs differ, {gains:.0%} are gains"
-            yield World("paired", name, truth, _pairs(rate, gains, items, 1))
+            yield World("paired", name, truth, _pairs(rate, gains, items, 1), differing < 5)
     for differing in (15, 60):
         name = f"{differing} of {items} pairs differ, 80% are gains, 3 of each scene"
         yield World(

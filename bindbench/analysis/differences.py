@@ -21,7 +21,7 @@ def paired_difference(
 
     Tango's score interval (1998). Where clusters repeat, it is taken at the effective size of the
     sample: n over the design effect, less a t correction for few clusters. The bootstrap covers
-    more than 98% where fewer than 8 pairs differ; this one does so only below 3.
+    more than 98% where fewer than 8 pairs differ; this one does so only below 5.
 
     Args:
         first: bool (n,).

@@ -13,6 +13,7 @@ from rich.logging import RichHandler
 from bindbench.cli.audit import audit
 from bindbench.cli.compare import compare
 from bindbench.cli.conme import conme
+from bindbench.cli.export import export
 from bindbench.cli.finetune import finetune
 from bindbench.cli.instabind import instabind
 from bindbench.cli.places import use_engine
@@ -35,6 +36,7 @@ app.add_typer(release, name="release")
 app.add_typer(audit, name="audit")
 app.command()(compare)
 app.command()(finetune)
+app.command()(export)
 
 EngineName = Annotated[
     str | None, typer.Option("--engine", help="local, ray or ray:HOST:PORT, where shards go.")

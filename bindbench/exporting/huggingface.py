@@ -1,4 +1,4 @@
-"""A folder that ``datasets.load_dataset`` opens: a config for each benchmark, a split for each track.
+"""A folder for ``datasets.load_dataset``: a config for each benchmark, a split for each track.
 
 Every row holds an image and all its candidates with their semantics, so that swap, Confusion,
 strict and paper accuracy can be computed from it. Shard by shard: nothing is held in memory twice.
@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from bindbench.errors import UserError
 from bindbench.evaluation import BuiltBenchmark
-from bindbench.exporting.items import Exported, Item, new_folder, shards
+from bindbench.exporting.items import Exported, Item, families_of, new_folder, shards
 from bindbench.pipeline.base import strings, table
 from bindbench.storage.schema import IMAGE, encode
 from bindbench.tasks import TRACKS
@@ -47,6 +47,7 @@ class DataFile:
     rows: int
     bytes: int
     sha256: str
+    families: tuple[str, ...]  # those that an item has a false caption of
 
 
 def export(suite: Exported, out: Path) -> list[DataFile]:
@@ -77,7 +78,8 @@ def _write_benchmark(benchmark: BuiltBenchmark, folder: Path) -> Iterator[DataFi
     home.mkdir(parents=True)
     for number, part in enumerate(shards(benchmark)):
         for track in TRACKS:
-            if rows := [_row(item) for item in part[track]]:
+            if own := part[track]:
+                rows = [_row(item) for item in own]
                 data = encode(table(rows, SCHEMA), SCHEMA)
                 path = home / f"{track}-{number:05d}.parquet"
                 path.write_bytes(data)
@@ -88,6 +90,7 @@ def _write_benchmark(benchmark: BuiltBenchmark, folder: Path) -> Iterator[DataFi
                     len(rows),
                     len(data),
                     hashlib.sha256(data).hexdigest(),
+                    tuple(f for f in families_of(benchmark.key) if any(i.wrong(f) for i in own)),
                 )
 
 

@@ -77,9 +77,10 @@ def joined(releases: Sequence[Release]) -> tuple[Context, dict[str, Artifact]]:
         _same("checksum", release, first, checksums.verify(release.folder), whole)
     context = first.context
     found = _agreeing([scored for release in releases for scored in _scored(release)])
-    models = {s.model: RoleSettings(model=s.model) for s in found.values()}
-    changes = {"scorers": tuple(models.values()), "retired": ()}
-    profile = context.suite.profile.model_copy(update=changes)
+    known = {settings.model for settings in context.suite.profile.listed}
+    added = dict.fromkeys(s.model for s in found.values() if s.model not in known)
+    scorers = (*context.suite.profile.scorers, *(RoleSettings(model=model) for model in added))
+    profile = context.suite.profile.model_copy(update={"scorers": scorers})
     suite = context.suite.model_copy(update={"profile": profile})
     context = replace(context, suite=suite)
     artifacts = {f"{model_scores.NAME}/{s.scores.partition}": s.scores for s in found.values()}

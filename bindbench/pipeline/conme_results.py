@@ -86,9 +86,9 @@ class Summarize:
                 row |= {"unreadable": cell.choice.unreadable, "first": cell.choice.first}
             if cell.without:
                 row |= _interval("without", cell.without.accuracy) | {"without_n": cell.without.n}
-            for name in ("drop", "between"):
-                if change := getattr(cell, name):
-                    row |= _interval(name, change)
+            for kind in ("drop", "between"):
+                if change := getattr(cell, kind):
+                    row |= _interval(kind, change)
             if cell.stage == FINAL and cell.reading == next(iter(found[cell.model].ballots)):
                 row["details"] = json.dumps(
                     {**once, "agreement": agreements(found[cell.model])}

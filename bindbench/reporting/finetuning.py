@@ -7,12 +7,12 @@ from bindbench.reporting.numbers import MISSING, percent, points
 from bindbench.reporting.tables import Grid
 from bindbench.reporting.wording import FAMILIES, TRACKS
 
-_HEADERS = {"swap": "Swap-trained", "confusion": "Confusion-trained"}
+_HEADERS = {"swap": "By swap", "confusion": "By Conf."}
 _SHOWN = ("swap", "confusion", "vary_color", "vary_object")
 _NOTE = (
-    "Before: accuracy of the pretrained model in %; then its change in percentage points with 95% "
-    "intervals over seeds and concepts, and what training on Confusion adds to training on Swap. "
-    "Scenes that no training has seen."
+    "Before: accuracy of the pretrained model in %; then its change in percentage points by "
+    "training on swap and on Confusion negatives, and what Confusion adds to swap, each above its "
+    "95% interval over seeds and concepts. Scenes that no training has seen."
 )
 
 
@@ -41,7 +41,7 @@ def gain_grid(result: Mapping[str, Any]) -> Grid:
         lines.append((*names, str(row["n_items"]), before, *map(_change, changes)))
     headers = ("Items", "Before", *(_HEADERS[kind] for kind in kinds))
     if both:
-        headers = (*headers, "Extra of Confusion")
+        headers = (*headers, "Extra of Conf.")
     return Grid(
         f"Fine-tuned {recipe['model']} on {', '.join(recipe['benchmarks'])}",
         ("Benchmark", "Track", "Wrong captions", *headers),
@@ -55,7 +55,8 @@ def gain_grid(result: Mapping[str, Any]) -> Grid:
 def _change(found: Mapping[str, Any] | None) -> str:
     if found is None:
         return MISSING
-    return f"{points(found['value'])} ({points(found['low'])} to {points(found['high'])})"
+    low, high = (f"{100 * found[name]:+.0f}".replace("-", "−") for name in ("low", "high"))
+    return f"{points(found['value'])}\n{low}…{high}"
 
 
 def facts(result: Mapping[str, Any]) -> Sequence[str]:

@@ -170,12 +170,13 @@ def to_table(grid: Grid) -> Table:
     table.title_justify = table.caption_justify = "left"
     for index, header in enumerate(grid.headers):
         number = index >= grid.names
-        # Only the last name may be broken: the name of a model can be long.
+        # Cells are broken between words; within one only long names are, such as those of models.
         table.add_column(
             Text(header.replace(" ", "\n") if number else header),
             justify="right" if number else "left",
             overflow="fold",
-            no_wrap=number or index < grid.names - 1,
+            no_wrap=index == 0,
+            min_width=_longest_word(grid, index) if number else min(_longest_word(grid, index), 10),
         )
     above = ""
     for name, *cells in grid.rows:
@@ -185,6 +186,11 @@ def to_table(grid: Grid) -> Table:
         table.add_row(Text("" if name == above else name), *map(Text, cells))
         above = name
     return table
+
+
+def _longest_word(grid: Grid, column: int) -> int:
+    cells = [grid.headers[column], *(row[column] for row in grid.rows)]
+    return max(len(word) for cell in cells for word in cell.split() or [""])
 
 
 def survival_table(rows: Rows) -> Table:

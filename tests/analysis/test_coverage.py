@@ -81,7 +81,7 @@ def test_coverage_where_scenes_repeat(rate, scenes, replicates, correlation):
 
 @pytest.mark.parametrize(
     ("differing", "gains", "n"),
-    [(3, 0.5, 60), (3, 1.0, 400), (5, 0.8, 200), (8, 0.5, 400), (15, 0.9, 60), (60, 0.5, 200)],
+    [(5, 0.5, 60), (5, 1.0, 400), (5, 0.8, 200), (8, 0.5, 400), (15, 0.9, 60), (60, 0.5, 200)],
 )
 def test_exact_coverage_of_paired_differences(differing, gains, n):
     """Over all numbers of losses and gains, with their probabilities."""
@@ -92,10 +92,10 @@ def test_exact_coverage_of_paired_differences(differing, gains, n):
             if differ[total] * chance > 1e-7:
                 low, high = tango(float(total - won), float(won), float(n))
                 covered += differ[total] * chance * (low - 1e-9 <= truth <= high + 1e-9)
-    assert 0.93 <= covered <= 0.985
+    assert 0.93 <= covered <= 0.98
 
 
-def test_below_three_differing_pairs_coverage_is_forced_up():
+def test_with_few_differing_pairs_coverage_is_forced_up():
     """Two rates that are equal: 0 is only left out where 4 or more pairs differ in one direction.
 
     A test of 5% can't call fewer than 6 pairs of one direction different, so an interval of 95%
@@ -123,7 +123,7 @@ def test_coverage_on_2000_simulated_benchmarks(group):
     for world in WORLDS.GROUPS[group](WORLDS.ITEMS):
         if not world.exception:
             found = WORLDS.coverage(world, BENCHMARKS)
-            assert 0.93 <= found <= 0.985, f"{world.name}: {found:.1%}"
+            assert 0.93 <= found <= 0.98, f"{world.name}: {found:.1%}"
 
 
 def test_the_plain_interval_is_too_narrow_where_words_matter():

@@ -27,10 +27,14 @@ class Stand:
     def _text(self, request) -> str:
         if request.prompt.startswith("You examine"):
             dark = self.name == "picky" and request.image.mean() < 100
-            one = {"question": f"What is it, {self.name}?", "answer": "a", "negatives": ["b", "c"]}
+            one = {
+                "question": f"What is it, {self.name}?",
+                "answer": "cup",
+                "negatives": ["jug", "pan"],
+            }
             return "" if dark else json.dumps([one])
         if "\nA. " in request.prompt and self.name == "right":
-            return "A" if "\nA. a\n" in request.prompt else "B"
+            return "A" if "\nA. cup\n" in request.prompt else "B"
         return "A"
 
 

@@ -85,7 +85,11 @@ def built(tmp_path_factory):
                 context=context,
                 artifacts=artifacts,
                 board=artifacts["leaderboard/all"].read().to_pylist(),
-                pages={r["page"]: r["html"] for r in artifacts["report/all"].read().to_pylist()},
+                pages={
+                    row["path"]: row["data"].decode()
+                    for row in artifacts["report/all"].read().to_pylist()
+                    if row["path"].endswith(".html")
+                },
             )
 
 

@@ -19,6 +19,7 @@ from bindbench.scoring.contrastive import ContrastiveScorer
 from bindbench.semantics import FALSE
 from bindbench.storage.store import Store
 from bindbench.tables.catalogue import TABLES, numbers_of, table_of
+from bindbench.tables.inputs import Inputs
 from bindbench.tables.number import from_rows
 from bindbench.tables.sources import rows_of
 from bindbench.tasks import TRACKS
@@ -338,3 +339,63 @@ def test_a_model_without_scores_is_missing_and_named(patched, tmp_path):
     assert {n.note for n in own} == {
         "check:random is not scored on color-n2: run 'bindbench run --suite small'."
     }
+
+
+@pytest.fixture(scope="module")
+def beside(built, tmp_path_factory):
+    """Two suites that draw the same concepts, in one store; the second misses other images."""
+    first, root = built.context, built.context.store.root
+    other = context_of(root, ["color-n2"], "other")
+    profile = other.suite.profile.model_copy(
+        update={"detector": registry.RoleSettings(model="misses:3")}
+    )
+    other = Context(
+        other.suite.model_copy(update={"profile": profile}), other.store, LocalEngine(1)
+    )
+    build(other, ["color-n2"])
+    one = Inputs(first.suite, built.inputs.artifacts)
+    return one, Inputs(other.suite, tables.inputs(other).artifacts)
+
+
+def test_9_is_of_the_images_that_all_suites_accepted(built, beside):
+    first, other = beside
+    found = numbers_of(table_of("9"), Inputs(first.suite, first.artifacts, (other,)))
+    accepted = [
+        {
+            row["concept_id"]: row["index"]
+            for row in one.artifacts["validated/color-n2"].read().to_pylist()
+            if row["accepted"] and row["track"] == "minimal"
+        }
+        for one in beside
+    ]
+    shared = set(accepted[0]) & set(accepted[1])
+    assert 0 < len(shared) < min(map(len, accepted))
+    for model in (ONE, OTHER):
+        (number,) = (
+            n
+            for n in found
+            if (n.block, n.semantics, n.row, n.column)
+            == ("color-n2, minimal", "strict", model, "small confusion")
+        )
+        won = outcomes(built.context, "color-n2", "minimal", model, "confusion", "strict")
+        assert number.n_items == len(shared)
+        assert number.value == pytest.approx(np.mean([won[accepted[0][c]] for c in shared]))
+    assert {n.column for n in found if n.row == ONE} == {
+        f"{suite} {family}" for suite in ("small", "other") for family in ("swap", "confusion")
+    }
+    assert any("color-n3: not built in other" in n.note for n in found if not n.column)
+
+
+def test_9_takes_real_images_as_they_are(built, beside):
+    """They are of other concepts: what counts is the suite's own leaderboard."""
+    first, other = beside
+    generator = registry.RoleSettings(model="folder:photos")
+    profile = other.suite.profile.model_copy(update={"generator": generator})
+    real = Inputs(other.suite.model_copy(update={"profile": profile}), other.artifacts)
+    found = numbers_of(table_of("9"), Inputs(first.suite, first.artifacts, (real,)))
+    assert {n.column for n in found if n.column} == {"other swap", "other confusion"}
+    for number in found:
+        key, track = number.block.split(", ")
+        family = number.column.removeprefix("other ")
+        row = real.board[number.row, key, track, "all", family, number.semantics]
+        assert (number.value, number.n_items) == (row["accuracy"], row["n_items"])

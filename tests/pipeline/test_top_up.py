@@ -1,30 +1,33 @@
 """Matching the prior: the checks hit one color and one object hard, and generation makes up."""
 
-import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import yaml
 from stand_ins import Everything, White, cheap_context
 
+from bindbench.cli.pipeline import Overrides
 from bindbench.engine.local import LocalEngine
 from bindbench.errors import UserError
 from bindbench.models import registry
 from bindbench.models.base import GeneratedImage
 from bindbench.models.family import Family, NoOptions
-from bindbench.pipeline import concept_set, filter_shift, spine, top_up
+from bindbench.pipeline import concept_set, filter_shift, spine, top_up, validated
 from bindbench.pipeline.base import Context
 from bindbench.pipeline.spine import IdleEngine, Outdated
 from bindbench.storage.store import Store
-from bindbench.suite import MatchPrior
+from bindbench.suite import MatchPrior, resolve_suite
+from bindbench.tasks import TRACKS
 
-KEY = "color-n2"
-HARD = {"red": 0.75, "couch": 0.75}  # share of their images that fail
-WORDS = {
-    "objects": ["stool", "couch", "broom", "key", "bottle"],
-    "colors": ["red", "blue", "green", "yellow", "black"],
+KEY, CONCEPTS = "color-n2", 300
+MEASURES = ("label_tv", "object_tv")
+HARD = {"red": 0.8, "couch": 0.8}  # share of their images that fail
+NOUNS = ("stool", "couch", "broom", "key", "bottle")
+VOCABULARIES = {
+    "objects": {"entries": [{"name": noun} for noun in NOUNS]},
+    "colors": {"extends": "colors20", "only": ["red", "blue", "green", "yellow", "black"]},
 }
-EXTENDS = {"objects": "objects_embedded", "colors": "colors20"}
 
 
 class Hard(White):
@@ -51,13 +54,19 @@ class Seeing(Everything):
 def context(tmp_path_factory):
     root = tmp_path_factory.mktemp("prior")
     sources = {}
-    for kind, only in WORDS.items():
+    for kind, content in VOCABULARIES.items():
         sources[kind] = str(root / f"{kind}.yaml")
-        content = {"kind": kind, "name": f"few-{kind}", "extends": EXTENDS[kind], "only": only}
-        (root / f"{kind}.yaml").write_text(yaml.safe_dump(content))
+        text = yaml.safe_dump({"kind": kind, "name": f"few-{kind}", **content})
+        (root / f"{kind}.yaml").write_text(text)
     roles = {"generator": Hard, "detector": Seeing}
     overrides = {"vocabularies": sources, "shard_size": 50, "scorers": [{"model": "check:oracle"}]}
-    fields = {"name": "prior", "benchmarks": [KEY], "concepts": 300, "replicates": True, "overrides": overrides}
+    fields = {
+        "name": "prior",
+        "benchmarks": [KEY],
+        "concepts": CONCEPTS,
+        "replicates": True,
+        "overrides": overrides,
+    }
     with cheap_context(root, **fields) as made, pytest.MonkeyPatch.context() as patch:
         for role, one in roles.items():
             family = Family(role, "stand", ("in",), NoOptions, lambda *_, one=one: one())
@@ -70,17 +79,130 @@ def changed(context: Context, **fields) -> Context:
     return Context(suite, context.store, context.engine)
 
 
-def test_look(context):
-    import time, cProfile, pstats
-    t = time.time()
-    matching = changed(context, match_prior=MatchPrior(), replicates=True)
-    pr = cProfile.Profile(); pr.enable()
-    spine.build_benchmark(matching, KEY)
-    pr.disable(); pstats.Stats(pr).sort_stats("cumtime").print_stats(45)
-    print(time.time() - t)
-    s = matching.current("top_up", KEY).summary
-    for r in s["rounds"]:
-        print(r["concepts"], r["images"], {n: {k: [round(v[x], 3) for x in ("tv", "null_mean", "null_high", "quota", "missing", "mentions")] for k, v in kinds.items()} for n, kinds in r["sets"].items()})
-    print(s["stopped"], s["given_up"])
-    for row in matching.current("filter_shift", KEY).read().to_pylist():
-        if row["measure"] in ("label_tv", "object_tv"): print(row)
+def distances(context: Context) -> dict[tuple[str, str], dict]:
+    rows = context.current(filter_shift.NAME, KEY).read().to_pylist()
+    return {(row["track"], row["measure"]): row for row in rows if row["measure"] in MEASURES}
+
+
+@pytest.fixture(scope="module")
+def built(context):
+    """The plain benchmark's distances, and the matched one."""
+    spine.build_benchmark(context, KEY)
+    plain = distances(context)
+    matched = changed(context, match_prior=MatchPrior())
+    spine.build_benchmark(matched, KEY)
+    return plain, matched
+
+
+def test_the_distances_come_inside_the_band_where_a_plain_run_s_lie_outside(built):
+    plain, matched = built
+    after = distances(matched)
+    for track in TRACKS:
+        for measure in MEASURES:
+            assert plain[track, measure]["value"] > plain[track, measure]["null_high"]
+            assert after[track, measure]["value"] <= after[track, measure]["null_high"]
+
+
+def test_before_and_after_and_the_cost_are_recorded(built):
+    plain, matched = built
+    summary = matched.current(top_up.NAME, KEY).summary
+    first, last = summary["rounds"][0], summary["rounds"][-1]
+    after = distances(matched)
+    for track in TRACKS:
+        for kind, measure in zip(top_up.KINDS, MEASURES, strict=True):
+            assert first["sets"][track][kind]["tv"] == plain[track, measure]["value"]
+            assert last["sets"][track][kind]["tv"] == after[track, measure]["value"]
+            assert last["sets"][track][kind]["null_high"] == after[track, measure]["null_high"]
+    assert summary["stopped"] == "met"
+    assert first["concepts"] == summary["plain"] == CONCEPTS
+    assert last["concepts"] == matched.current(concept_set.NAME, KEY).rows
+    assert last["images"] == matched.current(validated.NAME, KEY).rows
+    assert CONCEPTS < last["concepts"] < 3 * CONCEPTS
+
+
+def test_the_plain_concepts_come_first_and_the_added_ones_are_new(built, context):
+    _, matched = built
+    whole = concept_set.build(matched, KEY)
+    plain = concept_set.build_plain(replace(context, make_current=False), KEY)
+    shards = len(plain.shards)
+    assert [s.sha256 for s in whole.shards[:shards]] == [s.sha256 for s in plain.shards]
+    rows = whole.read().to_pylist()
+    assert [row["index"] for row in rows] == list(range(len(rows)))
+    made = {(row["concept_id"], row["replicate"]) for row in rows}
+    assert len(made) == len(rows)
+    hard = [{*row["objects"], *row["labels"]} & {*HARD} for row in rows[CONCEPTS:]]
+    assert all(hard)
+
+
+def test_a_second_build_computes_nothing(built):
+    _, matched = built
+    digests = [artifact.digest for artifact in spine.build_benchmark(matched, KEY)]
+    idle = Context(matched.suite, matched.store, IdleEngine())
+    assert [artifact.digest for artifact in spine.build_benchmark(idle, KEY)] == digests
+    other = Context(
+        matched.suite.model_copy(update={"match_prior": MatchPrior(most=1.5)}),
+        matched.store,
+        IdleEngine(),
+    )
+    with pytest.raises(Outdated):
+        spine.build_benchmark(other, KEY)
+
+
+def test_a_store_of_its_own_gets_the_same_bytes(built, tmp_path):
+    """Nothing hangs on what was built before, here the plain benchmark."""
+    _, matched = built
+    anew = Context(matched.suite, Store(tmp_path, "prior"), LocalEngine(1))
+    assert top_up.build(anew, KEY).digest == matched.current(top_up.NAME, KEY).digest
+
+
+def test_it_stops_where_it_becomes_too_dear(built):
+    _, matched = built
+    bounded = changed(matched, match_prior=MatchPrior(most=1.2))
+    summary = top_up.build(bounded, KEY).summary
+    assert summary["stopped"] == "most"
+    assert summary["rounds"][-1]["concepts"] == 1.2 * CONCEPTS
+    once = top_up.build(changed(matched, match_prior=MatchPrior(most=1.2, rounds=1)), KEY)
+    assert once.summary["stopped"] == "rounds"
+
+
+def test_a_word_that_never_survives_is_given_up(context, tmp_path, monkeypatch):
+    monkeypatch.setitem(HARD, "red", 1.0)
+    monkeypatch.delitem(HARD, "couch")
+    suite = context.suite.model_copy(update={"match_prior": MatchPrior()})
+    summary = top_up.build(Context(suite, Store(tmp_path, "prior"), LocalEngine(1)), KEY).summary
+    assert list(summary["given_up"]["labels"]) == ["red"]
+    assert summary["given_up"]["labels"]["red"].startswith("0 of ")
+    assert summary["stopped"] == "given_up"
+    assert summary["added"] == 0
+
+
+def test_where_only_pairs_are_wanted_the_pairs_match(built):
+    _, matched = built
+    pairs = changed(matched, pairs_only=True, match_prior=MatchPrior(most=8))
+    spine.build_benchmark(pairs, KEY)
+    for measure in MEASURES:
+        row = distances(pairs)["paired", measure]
+        assert row["value"] <= row["null_high"]
+
+
+def test_counterparts_stay_together(built):
+    _, matched = built
+    both = changed(matched, counterparts=True, match_prior=MatchPrior(most=1.1))
+    rows = top_up.build(both, KEY).read().to_pylist()
+    assert rows
+    assert len(rows) % 2 == 0
+    for first, second in zip(rows[::2], rows[1::2], strict=True):
+        assert first["index"] % 2 == 0
+        assert first["counterpart"] == second["concept_id"]
+        assert second["counterpart"] == first["concept_id"]
+
+
+def test_the_flag_is_written_into_the_suite_file():
+    fields = {"name": "mine"}
+    changed_fields = Overrides(match_prior=True).apply(fields)
+    assert changed_fields["name"] == "mine-custom"
+    assert resolve_suite(changed_fields, "mine").match_prior == MatchPrior()
+    own = fields | {"match_prior": {"most": 2.0}}
+    assert Overrides(match_prior=True).apply(own) == own
+    with pytest.raises(UserError, match=r"match_prior\.most"):
+        resolve_suite(fields | {"match_prior": {"most": 0.5}}, "mine")

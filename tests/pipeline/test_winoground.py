@@ -50,5 +50,5 @@ def test_each_caption_is_a_candidate_of_its_counterpart(built):
 
 
 def test_the_report_shows_them(built):
-    pages = {row["page"]: row["html"] for row in built["report/all"].read().to_pylist()}
-    assert "Winoground" in pages["index.html"]
+    files = {row["path"]: row["data"] for row in built["report/all"].read().to_pylist()}
+    assert b"Winoground" in files["leaderboard.html"]

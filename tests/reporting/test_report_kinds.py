@@ -5,9 +5,10 @@ import re
 from fake_report import JUDGES, MODELS, fake_report
 from test_report import HOSTILE, Page, hard, part, score
 
-from bindbench.reporting.data import Disagreement, ReportData
+from bindbench.reporting.data import ReportData
 from bindbench.reporting.kinds import Kinds
 from bindbench.reporting.report import render_report
+from bindbench.reporting.samples import Disagreement
 
 KINDS = {"m:1": "contrastive", "m:2": "generative", "m:3": "generative"}
 
@@ -82,10 +83,10 @@ def test_the_share_lost_to_counting_is_shown_as_it_is():
     assert wanted and {str(row["share"]) for row in wanted} <= set(shown)
 
 
-def test_two_judges_stand_on_the_overview_with_the_direction_of_their_disagreement():
+def test_two_judges_stand_with_the_quality_and_the_direction_of_their_disagreement():
     data = fake_report(samples=1)
     pages = render_report(data)
-    index = Page(pages["index.html"])
+    index = Page(pages["quality.html"])
     lines = {
         row[0][1]: row for row in index.rows if len(row) == 8 and row[0][1] and row[1][1] == "50"
     }

@@ -64,7 +64,7 @@ def test_a_tiny_checkpoint_trains_and_is_a_model_like_any_other(
     short = ("--seeds", "2", "--steps", "2", "--check-every", "1", "--rate", "1e-3")
     assert finetune("--model", models[kind], "--out", str(tmp_path), *short) == 0
     out = capsys.readouterr().out
-    assert "Extra" in out and "Swap-trained" in out and "Other object" in out
+    assert "Extra" in out and "swap" in out and "Other object" in out
     result = json.loads((tmp_path / "finetuning.json").read_text())
     trainings = result["trainings"]
     assert [(t["negatives"], t["seed"]) for t in trainings] == [
