@@ -10,10 +10,15 @@ from dagster import (
 )
 
 # As modules: not every suite has their assets.
-from assets import agreement, conme_results, instabind
+from assets import (
+    agreement,
+    conme_results,
+    finetuning,  # as a module: lists of assets in this one would be loaded twice
+    instabind,
+)
 from assets.automation import when_changed, when_new_or_changed
 from assets.concepts import captions, concept_set
-from assets.finetuning import finetuning_assets
+from assets.faithfulness import faithfulness_assets
 from assets.images import images, negatives, paired_set, validated
 from assets.metadata import page, picture, result
 from assets.partitions import benchmarks, scores
@@ -105,9 +110,12 @@ def leaderboard(bench: BenchResource) -> MaterializeResult:
         leaderboard,
         *(
             AssetDep(made, partition_mapping=AllPartitionMapping())
-            for made in (concept_set, captions, validated, paired_set, filter_shift)
+            for made in (
+                *(concept_set, captions, images, validated, paired_set, filter_shift),
+                *faithfulness.faithfulness_assets,
+            )
         ),
-        *finetuning_assets,
+        *finetuning.finetuning_assets,
         *_opinions,
     ],
     automation_condition=when_changed,

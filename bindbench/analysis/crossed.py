@@ -54,7 +54,7 @@ def half_width(
     items, square = total, 0.0
     for kind in (_recurrence(residuals, words) for words in members):
         distinct = kind.square - kind.trace**2 / (n - 1)
-        if kind.freedom < 1 or distinct < 1e-9 * kind.square:
+        if kind.freedom < 1 or distinct <= 1e-9 * kind.square:
             continue  # one word only, or each item has words of its own: nothing recurs
         magnified = n * kind.share * kind.trace / distinct
         kept = (kind.freedom - 1) / (kind.freedom - 1 + magnified)

@@ -2,6 +2,7 @@
 
 from functools import lru_cache
 from math import sqrt
+from typing import cast
 
 import numpy as np
 from scipy import optimize, special
@@ -86,4 +87,4 @@ def _tango_lower(losses: float, gains: float, n: float, level: float) -> float:
     lowest, highest = -1 + _EDGE, found - _EDGE
     if highest <= lowest or excess(lowest) <= 0:
         return -1.0
-    return found if excess(highest) >= 0 else float(optimize.brentq(excess, lowest, highest))
+    return found if excess(highest) >= 0 else cast(float, optimize.brentq(excess, lowest, highest))

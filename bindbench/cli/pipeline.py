@@ -8,7 +8,7 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -34,7 +34,8 @@ if TYPE_CHECKING:
 
 
 logger = logging.getLogger(__name__)
-SISTERS = ("instabind", "conme")  # sections of a suite that "only these benchmarks" leaves out
+# Sections of a suite that "only these benchmarks" leaves out.
+SECTIONS = ("instabind", "conme", "finetuning")
 WRITTEN = "# Written by bindbench run, which may replace it.\n"
 
 
@@ -53,7 +54,7 @@ class Overrides:
         changes: dict[str, Any] = {}
         if self.benchmarks:
             changes["benchmarks"] = list(self.benchmarks)
-            changes |= dict.fromkeys(name for name in SISTERS if name in fields)
+            changes |= dict.fromkeys(name for name in SECTIONS if name in fields)
         if self.concepts is not None:
             changes["concepts"] = self.concepts
         if self.seed is not None:
@@ -191,26 +192,53 @@ class Runner:
 
     def run(self, suite: Suite) -> bool:
         """Run every partition that is not up to date; one that fails does not stop the others."""
-        from dagster import MultiPartitionKey
-
-        from bindbench.models.family import ModelName
         from bindbench.pipeline import spine
 
-        scorers = self.context().suite.profile.scorers  # with those of the models file
-        slugs = [ModelName.parse(s.model).slug for s in scorers]
-        self.instance.add_dynamic_partitions("model", slugs)
-        good = self.update("list_words", spine.build_vocabulary)
+        slugs = self.models()
+        good, built = self.update("list_words", spine.build_vocabulary), []
         for number, key in enumerate(suite.benchmarks, 1):
             self.console.rule(f"{key} ({number}/{len(suite.benchmarks)})")
-            built = self.update("build_benchmark", partial(spine.build_benchmark, key=key), key)
-            good &= built
-            for slug in slugs if built else ():
-                cell = MultiPartitionKey({"benchmark": key, "model": slug})
-                score = partial(spine.score_model, key=key, slug=slug)
-                good &= self.update("score_model", score, cell)
+            if self.update("build_benchmark", partial(spine.build_benchmark, key=key), key):
+                built.append(key)
+                good &= self.score(key, slugs)
+        good &= len(built) == len(suite.benchmarks)
+        good &= self.finetune(suite, built, slugs)
         good &= self.instabind(suite)
         good &= converse(self, suite)
         return self.update("summarize", spine.summarize) and good
+
+    def models(self) -> list[str]:
+        """Return the partition keys of the models to evaluate, which exist then."""
+        from bindbench.models.family import ModelName
+
+        scorers = self.context().suite.profile.scorers  # with those of the models file
+        slugs = [ModelName.parse(settings.model).slug for settings in scorers]
+        self.instance.add_dynamic_partitions("model", slugs)
+        return slugs
+
+    def score(self, key: str, slugs: Sequence[str]) -> bool:
+        """Score models on a benchmark."""
+        from dagster import MultiPartitionKey
+
+        from bindbench.pipeline import spine
+
+        good = True
+        for slug in slugs:
+            cell = MultiPartitionKey({"benchmark": key, "model": slug})
+            score = partial(spine.score_model, key=key, slug=slug)
+            good &= self.update("score_model", score, cell)
+        return good
+
+    def finetune(self, suite: Suite, keys: Sequence[str], scored: Sequence[str]) -> bool:
+        """Train as the suite's section says, if it has one, and score what comes out."""
+        if suite.finetuning is None:
+            return True
+        self.console.rule("Fine-tuning")
+        good = self.job("finetune")  # it keeps trainings that are finished
+        new = [slug for slug in self.models() if slug not in scored]
+        for key in keys:
+            good &= self.score(key, new)
+        return good
 
     def instabind(self, suite: Suite) -> bool:
         """Run InstaBind's sets, questions, answers and results, if the suite has them."""

@@ -1,5 +1,6 @@
 """Were the questions truly right? What a renderer truly drew answers, after the fact."""
 
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
@@ -13,17 +14,17 @@ from bindbench.conme.samples import Sample, plain
 from bindbench.conme.sight import AXES, Axis, Facts, Sight
 from bindbench.rendering.camera import Camera
 from bindbench.rendering.scenes import Item
-from bindbench.vocabulary import Lexicon
+from bindbench.vocabulary import Lexicon, Relation
 
 Verdict = Literal["right", "wrong", "undecided"]
 # A relation is clear from an offset of 0.15 of the side or a ratio of areas of 1.5 (NUMBERS:
-# semantics). So near to these, the rounding to pixels decides, and a sample is left undecided.
-CLEAR_OFFSET, NO_OFFSET = 0.158, 0.142  # a pixel of 128
-CLEAR_AREA, NO_AREA = 1.55, 1.45
+# semantics). A judge that counts pixels of an image of 128 may draw the line this much lower or
+# higher; where that decides, a sample is left undecided.
+LOW, HIGH = (0.142, 1.45), (0.158, 1.55)
 
 
-def true_sight(truth: Mapping[str, Any], lexicon: Lexicon) -> Sight:
-    """Return what a scene's record says is to be seen.
+def true_sights(truth: Mapping[str, Any], lexicon: Lexicon) -> list[Sight]:
+    """Return what a scene's record says is to be seen, with the line drawn low and high.
 
     Args:
         truth: of ``bindbench.conme.drawn.with_camera``; without the camera, how things stand to
@@ -33,50 +34,40 @@ def true_sight(truth: Mapping[str, Any], lexicon: Lexicon) -> Sight:
     items = [Item(**{**one, "leak": None}) for one in truth["items"]]
     # A color that leaked over a part of a thing is in doubt.
     colors = tuple("" if one.get("leak") else one["color"] for one in truth["items"])
-    return Sight(tuple(item.noun for item in items), colors, _signs(truth, items, lexicon))
+    camera = Camera(**truth["camera"]) if truth["camera"] else None
+    nouns = {e.name: e for e in (*lexicon.objects.entries, *lexicon.shapes.entries)}
+    things = [seen(item, nouns[item.noun], camera) for item in items] if camera else []
+    names = tuple(item.noun for item in items)
+    return [Sight(names, colors, _signs(things, *line)) for line in (LOW, HIGH)]
 
 
 def _signs(
-    truth: Mapping[str, Any], items: Sequence[Item], lexicon: Lexicon
+    things: Sequence[Seen | None], offset: float, ratio: float
 ) -> dict[tuple[int, int, Axis], int]:
-    if truth["camera"] is None:
-        return {}
-    camera = Camera(**truth["camera"])
-    nouns = {e.name: e for e in (*lexicon.objects.entries, *lexicon.shapes.entries)}
-    things = [seen(item, nouns[item.noun], camera) for item in items]
+    """Return how things stand to each other, by the least offset and ratio that are clear."""
     signs: dict[tuple[int, int, Axis], int] = {}
     for (i, one), (j, other) in combinations(enumerate(things), 2):
-        for axis in AXES:
-            sign = _sign(one, other, axis) if one and other else None
-            if sign is not None:
-                signs[i, j, axis] = sign
+        for axis in AXES if one and other else ():
+            assert one and other
+            if axis == "size":
+                by, clear = math.log(one.area / other.area), math.log(ratio)
+            else:
+                k = 0 if axis == "horizontal" else 1
+                by, clear = one.centre[k] - other.centre[k], offset
+            signs[i, j, axis] = 0 if abs(by) < clear else (1 if by > 0 else -1)
     return signs
-
-
-def _sign(one: Seen, other: Seen, axis: Axis) -> int | None:
-    """Return 1 or -1 where one clearly lies further along an axis, 0 where neither does."""
-    if axis == "size":
-        ratio = one.area / other.area
-        size, clear, none = max(ratio, 1 / ratio), CLEAR_AREA, NO_AREA
-        sign = 1 if ratio > 1 else -1
-    else:
-        k = 0 if axis == "horizontal" else 1
-        by = one.centre[k] - other.centre[k]
-        size, clear, none, sign = abs(by), CLEAR_OFFSET, NO_OFFSET, 1 if by > 0 else -1
-    return sign if size >= clear else (0 if size <= none else None)
 
 
 class Truth:
     """What is truly to be asked about an image.
 
     Args:
-        sight: what is truly there.
+        sights: what is truly there; of several, a verdict must follow from each.
         lexicon: the vocabularies.
     """
 
-    def __init__(self, sight: Sight, lexicon: Lexicon) -> None:
-        self._sight, self._lexicon = sight, lexicon
-        self._facts = {fact.question: fact for fact in Facts(lexicon).of(sight)}
+    def __init__(self, sights: Sequence[Sight], lexicon: Lexicon) -> None:
+        self._views = [_View(sight, lexicon) for sight in sights]
 
     def verdict(self, sample: Sample) -> tuple[Verdict, str]:
         """Return whether a sample's answer is truly right and its wrong answer wrong, or why not.
@@ -84,6 +75,23 @@ class Truth:
         Undecided is what the record does not answer: other kinds of questions, colors that leaked,
         and offsets and sizes at the very threshold.
         """
+        found = [view.verdict(sample) for view in self._views]
+        if len({verdict for verdict, _ in found}) > 1:
+            return "undecided", "it lies at the very threshold"
+        return found[0]
+
+
+class _View:
+    """Judges samples by one sight."""
+
+    def __init__(self, sight: Sight, lexicon: Lexicon) -> None:
+        self._sight, self._lexicon = sight, lexicon
+        # "Is A above or under B?" is asked by whoever saw A first.
+        both = (sight, sight.reversed())
+        self._facts = {fact.question: fact for one in both for fact in Facts(lexicon).of(one)}
+
+    def verdict(self, sample: Sample) -> tuple[Verdict, str]:
+        """Return whether a sample is right, or why not."""
         fact = self._facts.get(sample.question)
         if fact is None:
             reason = self._mistaken(sample.question)
@@ -106,9 +114,20 @@ class Truth:
                 return f"nothing is {color}"
         places = [sight.nouns.index(noun) for noun in nouns]
         relations = (*words.positions.entries, *words.sizes.entries)
-        axes: set[Axis] = {r.axis for r in relations if _named(question, [r.name])}
-        if len(places) == 2 and any(sight.sign(places[0], places[1], a) == 0 for a in axes):
+        asked = [relation for relation in relations if _named(question, [relation.name])]
+        if len(places) == 2 and any(sight.sign(places[0], places[1], r.axis) == 0 for r in asked):
             return "neither relation holds"
+        if len(places) == 1 and len(asked) == 1:
+            return self._not_one(places[0], asked[0])
+        return ""
+
+    def _not_one(self, place: int, relation: Relation) -> str:
+        """Return why not exactly one thing stands in a relation to another, if that is known."""
+        others = [k for k in range(len(self._sight.nouns)) if k != place]
+        signs = [self._sight.sign(k, place, relation.axis) for k in others]
+        count = signs.count(relation.direction)
+        if count > 1 or (not count and None not in signs):
+            return f"{count} things are {relation.name} the {self._sight.nouns[place]}"
         return ""
 
 

@@ -41,6 +41,14 @@ class Sight:
         found = self.signs.get((j, i, axis))
         return None if found is None else -found
 
+    def reversed(self) -> "Sight":
+        """Return the same sight with the things in the opposite order."""
+        last = len(self.nouns) - 1
+        signs: dict[tuple[int, int, Axis], int] = {
+            (last - j, last - i, axis): -sign for (i, j, axis), sign in self.signs.items()
+        }
+        return Sight(self.nouns[::-1], self.colors[::-1], signs)
+
     def only(self, noun: str) -> int | None:
         """Return the one thing of a name; None: there are none or several."""
         found = [i for i, name in enumerate(self.nouns) if name == noun]

@@ -151,4 +151,4 @@ class WithoutConcepts:
     def __call__(self, task: ShardInputs) -> pa.Table:
         """Return the rows that stay."""
         rows = task.artifacts[self.asset].read_shard(task.index)
-        return rows.filter(pc.invert(pc.is_in(rows["concept_id"], pa.array(self.ids, pa.string()))))
+        return rows.filter(~pc.field("concept_id").isin(self.ids))

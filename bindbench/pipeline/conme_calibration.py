@@ -20,7 +20,7 @@ from bindbench.storage.store import Artifact
 from bindbench.suite import Suite
 
 NAME = "conme_calibration"
-CODE_VERSION = "2"
+CODE_VERSION = "3"
 ROUNDS = (conme_first_round.NAME, conme_second_round.NAME)
 SCHEMA = pa.schema(
     [
@@ -42,11 +42,11 @@ class Calibrate:
 
     def __call__(self, task: ShardInputs) -> pa.Table:
         """Return one row for each sample on an image whose truth is known."""
-        from bindbench.conme.calibration import Truth, true_sight
+        from bindbench.conme.calibration import Truth, true_sights
 
         lexicon = suite_lexicon(self.suite)
         known = {
-            row["image_id"]: Truth(true_sight(json.loads(row["truth"]), lexicon), lexicon)
+            row["image_id"]: Truth(true_sights(json.loads(row["truth"]), lexicon), lexicon)
             for row in task.rows(conme_images.NAME, ["image_id", "truth"])
             if row["truth"]
         }

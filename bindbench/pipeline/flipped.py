@@ -12,7 +12,6 @@ from bindbench.reporting.marks import Marked, mark
 from bindbench.tasks import Track
 
 Place = tuple[str, Track, int, int]  # benchmark, track, index in each side's suite
-Rows = Mapping[tuple[int, str], Mapping[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -51,11 +50,12 @@ def _cards(
     key: str, first: Side, second: Side, places: Mapping[Place, Sequence[Flip]]
 ) -> dict[Place, Card]:
     """Return the cards of one benchmark, whose artifacts are read once."""
-    wanted = {place[2] for place in places}
-    pixels = rows_of(first.context.current(images.NAME, key), wanted, ["index", "track", "image"])
+    wanted = {place[2] for place in places}, {place[3] for place in places}
+    made_of = first.context.current(images.NAME, key)
+    pixels = rows_of(made_of, wanted[0], ["index", "track", "image"])
     rows = [
-        rows_of(side.candidates(key), {place[2 + at] for place in places})
-        for at, side in enumerate((first, second))
+        rows_of(side.candidates(key), index)
+        for side, index in zip((first, second), wanted, strict=True)
     ]
     made = {}
     for place, flips in places.items():
@@ -75,9 +75,9 @@ def _cards(
     return made
 
 
-def _chosen(key: str, side: Side, row: Mapping[str, Any], candidate: int) -> Marked:
+def _chosen(key: str, side: Side, row: dict[str, Any], candidate: int) -> Marked:
     """Return a candidate's caption with the words marked that differ from the right one's."""
-    concept, template = validated.concept_of(key, row), negatives.template_of(dict(row))
+    concept, template = validated.concept_of(key, row), negatives.template_of(row)
     lexicon = side.context.lexicon
     words = candidate_words(concept, lexicon)
     text = candidate_texts(template, concept, lexicon)[candidate]

@@ -29,7 +29,7 @@ def measure_margins(
     parts: dict[Track, list[TrackMargins]] = {track: [] for track in TRACKS}
     for tracks in scored_parts(key, negatives, scores, lexicon, readout):
         for track, found in tracks.items():
-            cells = {
+            cells: dict[Cell, Margins] = {
                 (family, mode): margins_of(found.of(family), mode, subset)
                 for family, subset in found.subsets.items()
                 for mode in MODES

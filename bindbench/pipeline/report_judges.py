@@ -3,14 +3,10 @@
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-import numpy as np
-
-from bindbench.analysis.resampling import proportion
 from bindbench.models import registry
 from bindbench.pipeline import images, second_opinion, validated
 from bindbench.pipeline.base import Context
 from bindbench.pipeline.report_hardest import picture, rows_of
-from bindbench.reporting.data import ALL
 from bindbench.reporting.samples import Disagreement
 from bindbench.storage.store import Artifact
 from bindbench.suite import Suite
@@ -42,25 +38,8 @@ def judges_of(suite: Suite) -> tuple[str, str] | None:
 
 
 def agreement_rows(keys: Collection[str], artifacts: Artifacts) -> list[dict[str, Any]]:
-    """Return the agreement of both judges (Auto-Comp, Table 21), directions with intervals.
-
-    The rows are those of ``second_opinion.agreement_rows``, with ``first_low`` and ``first_high``,
-    the interval of ``only_first``, and the same of ``only_second``.
-    """
-    opinions = _opinions(keys, artifacts)
-    tables = {key: found.read(["scene_id", "first", "label"]) for key, found in opinions.items()}
-    rows = second_opinion.agreement_rows(opinions)
-    for row in rows:
-        parts = [tables[row["benchmark"]]] if row["benchmark"] != ALL else [*tables.values()]
-        judged = [item for part in parts for item in part.to_pylist()]
-        scenes = np.array([item["scene_id"] for item in judged])
-        passed = [
-            np.array([item[name] == "pass" for item in judged]) for name in ("first", "label")
-        ]
-        for name, one, other in (("first", *passed), ("second", *reversed(passed))):
-            share = proportion(one & ~other, scenes)
-            row |= {f"{name}_low": share.low, f"{name}_high": share.high}
-    return rows
+    """Return the agreement of both judges, as ``second_opinion.agreement_rows``."""
+    return second_opinion.agreement_rows(_opinions(keys, artifacts))
 
 
 def disagreements(keys: Collection[str], artifacts: Artifacts) -> Iterator[Disagreement]:

@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from bindbench.pipeline import (
     alignment,
+    audit,
     captions,
     concept_set,
     faithfulness,
@@ -31,7 +32,7 @@ from bindbench.tables.number import SCHEMA, to_row
 NAME = "tables"
 CODE_VERSION = "1"
 PER_BENCHMARK = (concept_set, captions, images, validated, paired_set, filter_shift)
-WHOLE = (leaderboard, finetuned)
+WHOLE = (leaderboard, finetuned, audit)
 # Assets that not every suite has: by name, what returns them if they are of what is there now.
 OPTIONAL: dict[str, Callable[[Context, str], Artifact | None]] = {
     second_opinion.NAME: opinion,

@@ -8,10 +8,11 @@ from bindbench.reporting import svg, views
 from bindbench.reporting.data import Row, Rows
 from bindbench.reporting.numbers import measured, percent, points
 from bindbench.reporting.svg import COLORS, SHAPES, TOP, x_of
-from bindbench.reporting.wording import FAMILIES, TASK_TITLES, title_of
+from bindbench.reporting.wording import TASK_TITLES, TRACKS, title_of
 from bindbench.tasks import BENCHMARKS
 
 _LINE, _HEAD = 17, 24  # pixels of a row, and of a heading above some rows
+EFFECTS = {"context helps": "blue", "it hurts": "orange", "not told from zero": "gray"}
 
 
 def arrows(title: str, scores: views.Scores, family: str) -> Markup:
@@ -19,7 +20,7 @@ def arrows(title: str, scores: views.Scores, family: str) -> Markup:
 
     Blue: context helps; orange: it hurts; gray: the interval of the difference holds zero.
     """
-    parts, said, y = [_key(("context helps", "it hurts", "not told from zero"))], [], float(TOP + 8)
+    parts, said, y = [svg.legend(tuple(EFFECTS), tuple(EFFECTS.values()))], [], float(TOP + 8)
     for key, lines in _effects(scores, family):
         parts.append(svg.text(4, y + 10, title_of(key), ""))
         y += _HEAD - 6
@@ -69,16 +70,11 @@ def _arrow(before: Row, after: Row, effect: Row, y: float) -> str:
     return svg.line(start, y, end - 4 * way if head else end, y, color, 2) + tail + head + label
 
 
-def _key(names: Sequence[str]) -> str:
-    parts, x = [], 8.0
-    for color, words in zip(("blue", "orange", "gray"), names, strict=True):
-        parts.append(svg.rectangle(x, 6, 11, 11, color) + svg.text(x + 16, 16, words, ""))
-        x += 34 + 6.6 * len(words)
-    return "".join(parts)
-
-
 def scatter(title: str, scores: views.Scores, track: str) -> Markup:
-    """Draw strict accuracy on Confusion against that on Swap: models by color, tasks by shape."""
+    """Draw strict accuracy on Confusion against that on Swap: models by color, tasks by shape.
+
+    Of more models than colors the first are drawn.
+    """
     left, top, side = 70, TOP + 24, 480
     parts = [svg.legend(scores.real_models[: len(COLORS)]), _shape_key()]
     for i in range(6):
@@ -93,7 +89,7 @@ def scatter(title: str, scores: views.Scores, track: str) -> Markup:
     spoken = []
     for key, model, swap, confusion in _gaps(scores, track):
         x, y = left + swap["accuracy"] * side, top + (1 - confusion["accuracy"]) * side
-        color = COLORS[scores.real_models.index(model) % len(COLORS)]
+        color = COLORS[scores.real_models.index(model)]
         task = list(TASK_TITLES).index(BENCHMARKS[key].task.name)
         said = f"{title_of(key)}, {model}: Swap {percent(swap['accuracy'])}, Confusion " + percent(
             confusion["accuracy"]
@@ -111,7 +107,7 @@ def gap_rows(scores: views.Scores, track: str) -> list[Row]:
 
 def _gaps(scores: views.Scores, track: str) -> Iterator[tuple[str, str, Row, Row]]:
     for key, cells in scores.gaps(track):
-        for model, (swap, confusion) in zip(scores.real_models, cells, strict=True):
+        for model, (swap, confusion) in zip(scores.real_models[: len(COLORS)], cells, strict=False):
             if swap is not None and confusion is not None:
                 known = measured(swap["accuracy"]) and measured(confusion["accuracy"])
                 if known and key in BENCHMARKS:
@@ -135,29 +131,28 @@ def dots(title: str, rows: Rows, group: str, item: str, models: Sequence[str]) -
         rows: with ``model``, ``accuracy``, ``low``, ``high`` and ``chance``.
         group: the column by whose values the lines are grouped.
         item: the column that names a line.
-        models: by color, in this order.
+        models: by color, in this order; there are as many as colors at most.
     """
-    parts, said, y = [svg.legend(models[: len(COLORS)])], [], float(TOP + 8)
+    parts, said, y = [svg.legend(models)], [], float(TOP + 8)
     for heading in views.distinct(row[group] for row in rows):
         here = views.select(rows, **{group: heading})
         parts.append(svg.text(4, y + 10, _title(heading), ""))
         y += _HEAD - 6
         for words in views.distinct(row[item] for row in here):
             own = [row for row in views.select(here, **{item: words}) if measured(row["accuracy"])]
-            parts.append(svg.name(words, y + 4 + 5 * len(models[: len(COLORS)]) / 2))
+            parts.append(svg.name(words, y + 4 + 5 * len(models) / 2))
             for row in own:
                 place = models.index(row["model"])
-                if place < len(COLORS):
-                    parts.append(_dot(row, y + 5 * place + 3, COLORS[place]))
+                parts.append(_dot(row, y + 5 * place + 3, COLORS[place]))
                 said.append(f"{words}, {row['model']} {percent(row['accuracy'])}")
-            y += max(_LINE, 5 * len(models[: len(COLORS)]) + 6)
+            y += max(_LINE, 5 * len(models) + 6)
         y += 8
     height = y + svg.BOTTOM
     return svg.figure(title, "; ".join(said), height, svg.ticks(1.0, height) + "".join(parts))
 
 
 def _title(heading: str) -> str:
-    return FAMILIES.get(heading) or title_of(heading)
+    return TRACKS.get(heading) or title_of(heading)
 
 
 def _dot(row: Row, y: float, color: str) -> str:

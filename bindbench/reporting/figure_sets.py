@@ -13,6 +13,7 @@ from bindbench.reporting.wording import CHECKS as CHECK_TITLES
 from bindbench.reporting.wording import TRACKS, title_of
 from bindbench.tasks import TRACKS as TRACK_NAMES
 
+BANDS = {"accepted": "blue", "outside the band": "orange", "by luck alone": "band", "target": "ink"}
 _LINE, _HEAD, _NAMES, _GAP = 16, 24, 90, 70  # pixels
 
 
@@ -55,7 +56,7 @@ def label_bars(title: str, rows: Rows, tracks: Sequence[str]) -> Markup:
     shown = [row for row in rows if measured(row["share"])]
     largest = max((max(row["share"], row["null_high"]) for row in shown), default=0.1)
     scale = svg.scale_end(largest)
-    parts, said, y = [_key()], [], float(TOP + 8)
+    parts, said, y = [svg.legend(tuple(BANDS), tuple(BANDS.values()))], [], float(TOP + 8)
     for track in tracks:
         here = views.select(shown, track=track)
         if not here:
@@ -85,15 +86,6 @@ def _label(row: Row, scale: float, y: float) -> str:
     target = svg.line(x_of(row["target"], scale), y, x_of(row["target"], scale), y + 12, "ink")
     end = x_of(max(share, high), scale)
     return band + bar + target + svg.text(end + 5, y + 10, percent(share))
-
-
-def _key() -> str:
-    names = {"blue": "accepted", "orange": "outside the band", "band": "by luck alone"}
-    parts, x = [], 8.0
-    for color, words in names.items():
-        parts.append(svg.rectangle(x, 6, 11, 11, color) + svg.text(x + 16, 16, words, ""))
-        x += 34 + 6.6 * len(words)
-    return "".join(parts) + svg.line(x, 6, x, 17, "ink") + svg.text(x + 8, 16, "target", "")
 
 
 def shift_bars(title: str, rows: Rows, measure: str, benchmarks: Sequence[str]) -> Markup:

@@ -8,7 +8,7 @@ from markupsafe import Markup
 from bindbench.reporting import charts, figure_scores, figure_sets, views
 from bindbench.reporting.data import COLUMNS, ReportData, Row, Rows
 from bindbench.reporting.downloads import csv_text
-from bindbench.reporting.svg import standalone
+from bindbench.reporting.svg import COLORS, standalone
 from bindbench.reporting.wording import ERRORS, FAMILIES, MEASURES, TRACKS, title_of
 from bindbench.tasks import TRACKS as TRACK_NAMES
 
@@ -72,7 +72,7 @@ def _gap(data: ReportData, scores: views.Scores) -> Iterator[Figure]:
             "Swap against Confusion",
             title,
             "Strict accuracy. Below the diagonal swapped words mislead a model less than repeated "
-            "ones. Hollow: three objects.",
+            f"ones. Hollow: three objects. At most {len(COLORS)} models are drawn.",
             figure_scores.scatter(title, scores, track),
             figure_scores.gap_rows(scores, track),
             COLUMNS["leaderboard"],
@@ -155,13 +155,14 @@ def _stacked(rows: list[Row], families: list[str]) -> list[tuple[str, list[float
 
 
 def _words(data: ReportData, scores: views.Scores) -> Iterator[Figure]:
+    models = scores.real_models[: len(COLORS)]
     for key in views.distinct(row["benchmark"] for row in data.by_label):
         rows = [
             row
             for row in views.select(
                 data.by_label, benchmark=key, track=TRACK_NAMES[0], slice="label"
             )
-            if row["model"] in scores.real_models
+            if row["model"] in models
         ]
         title = f"By color or relation: {title_of(key)}"
         yield Figure(
@@ -169,8 +170,8 @@ def _words(data: ReportData, scores: views.Scores) -> Iterator[Figure]:
             "By color and relation",
             title,
             "Strict accuracy on Swap of the items that mention the word, minimal captions, with "
-            "intervals.",
-            figure_scores.dots(title, rows, "track", "word", scores.real_models),
+            f"intervals. At most {len(COLORS)} models are drawn.",
+            figure_scores.dots(title, rows, "track", "word", models),
             rows,
             COLUMNS["by_label"],
         )

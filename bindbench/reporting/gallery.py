@@ -52,6 +52,7 @@ def gallery_index(items: Sequence[GalleryItem], models: Sequence[str]) -> dict[s
         "verdicts": [[name, _verdict_title(name)] for name in verdicts],
         "families": [[name, wording.FAMILIES[name]] for name in families],
         "models": list(models),
+        "real": sum(model not in wording.CONTROLS for model in models),  # the first ones
         "benchmark": [benchmarks.index(item.benchmark) for item in items],
         "track": [TRACKS.index(item.track) for item in items],
         "verdict": [verdicts.index(item.verdict) for item in items],

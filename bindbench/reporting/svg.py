@@ -118,10 +118,10 @@ def tick(x: float, words: str, height: float) -> str:
     )
 
 
-def legend(series: Sequence[str]) -> str:
+def legend(series: Sequence[str], colors: Sequence[str] = COLORS) -> str:
     """Return the names of the series beside their colors."""
     parts, x = [], 8.0
-    for color, words in zip(COLORS, series, strict=False):
+    for color, words in zip(colors, series, strict=False):
         parts.append(rectangle(x, 6, 11, 11, color) + text(x + 16, 16, words, ""))
         x += 34 + 6.6 * len(words)
     return "".join(parts)

@@ -1,29 +1,39 @@
 """Tables 11 and 20: what people say of the images, and how well they do on the benchmarks."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from bindbench.analysis.resampling import Estimate
 from bindbench.people.answers import KINDS, Answered, agreement_of, of_kind, share_right
+from bindbench.pipeline import audit
+from bindbench.pipeline.base import UNPARTITIONED
 from bindbench.tables.inputs import Inputs
-from bindbench.tables.number import Number, missing
+from bindbench.tables.number import Number, Source, missing
 from bindbench.tasks import TRACKS
 
 
 def table_11(inputs: Inputs) -> Iterator[Number]:
-    """Yield why there is no concordance yet."""
-    yield missing("11", _why(inputs))
+    """Yield what people say of the images and how well they do, if anybody was asked."""
+    return _of_people("11", inputs, concordance)
 
 
 def table_20(inputs: Inputs) -> Iterator[Number]:
-    """Yield why there are no raw scores yet."""
-    yield missing("20", _why(inputs))
+    """Yield how well each person does, if anybody was asked."""
+    return _of_people("20", inputs, raw_scores)
 
 
-def _why(inputs: Inputs) -> str:
-    return (
-        f"Nobody has been asked about the images of suite {inputs.suite.name}: give its samples to "
-        f"people with 'bindbench audit export --suite {inputs.suite.name}'."
-    )
+def _of_people(
+    table: str, inputs: Inputs, numbers: Callable[[Sequence[Answered]], Iterator[Number]]
+) -> Iterator[Number]:
+    artifact = inputs.get(audit.NAME)
+    if artifact is None:
+        name = inputs.suite.name
+        yield missing(
+            table,
+            f"Nobody has answered questions about suite {name}: make them with 'bindbench audit "
+            f"export FOLDER --suite {name}', and read the answers with 'bindbench audit import'.",
+        )
+        return
+    yield from numbers(audit.answers_of(artifact))
 
 
 def concordance(answers: Sequence[Answered]) -> Iterator[Number]:
@@ -39,7 +49,7 @@ def concordance(answers: Sequence[Answered]) -> Iterator[Number]:
                 found = share_right(own)
                 if found is None:
                     continue
-                yield _share("11", track, key, kind, found)
+                yield _share(("11", track, key, kind), found, kind=kind)
                 value = agreement_of(own)
                 note = "" if value is not None else "No two people differ, or none met an item."
                 yield Number("11", track, key, f"{kind} alpha", value, "number", note=note)
@@ -58,13 +68,16 @@ def raw_scores(answers: Sequence[Answered]) -> Iterator[Number]:
                 for number, name in enumerate(people, start=1):
                     found = share_right([one for one in asked if one.validator == name])
                     if found is not None:
-                        yield _share("20", track, key, f"{kind} V{number}", found)
+                        place = ("20", track, key, f"{kind} V{number}")
+                        yield _share(place, found, kind=kind, validator=name)
 
 
-def _share(table: str, track: str, key: str, column: str, found: Estimate) -> Number:
+def _share(place: tuple[str, str, str, str], found: Estimate, **where: str) -> Number:
+    _, track, key, _ = place
     return Number(
-        *(table, track, key, column, found.value, "share"),
+        *(*place, found.value, "share"),
         low=found.low,
         high=found.high,
         n_items=found.n,
+        source=Source(audit.NAME, UNPARTITIONED, {"track": track, "benchmark": key, **where}),
     )

@@ -104,7 +104,7 @@ def test_the_rows_of_a_number(tables):
         (("--table", "99"), "There is no table '99': give one of 2, 3,"),
         (("--format", "html"), "give one of text, csv, json, parquet"),
         (("--format", "parquet"), "give the name of the file as --out"),
-        (("--rows", "5"), "give a table and words"),
+        (("--rows", "5"), "write a table and words"),
         (("--rows", "5: nano:clip"), "no number of it has 'nano:clip'"),
         (("--rows", "5: swap"), "no number of it has 'swap'; its first is '5: minimal, strict"),
     ],

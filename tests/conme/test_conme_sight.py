@@ -194,12 +194,30 @@ def test_the_agent_checks_its_own_samples(lexicon):
         ("Is the cup larger than or smaller than the chair?", "larger than", "smaller than", None),
         ("What color is the cup?", "red", "scarlet", None),  # no word of the vocabulary
         ("Is it cold?", "yes", "no", None),
+        # Asked by one who saw the chair first, and with a relation in which nothing stands.
+        (
+            "Is the chair to the right of or to the left of the cup?",
+            *("to the right of", "to the left of"),
+            "right",
+        ),
+        ("What is above the chair?", "cup", "lamp", "wrong"),
     ],
 )
 def test_the_truth_judges_samples(lexicon, question, answer, negative, verdict):
-    found, reason = Truth(PAIR, lexicon).verdict(Sample("i", 1, question, answer, negative))
+    found, reason = Truth([PAIR], lexicon).verdict(Sample("i", 1, question, answer, negative))
     assert found == (verdict or "undecided")
     assert (reason == "") == (found == "right")
+
+
+def test_a_relation_that_two_things_stand_in_has_no_one_answer(lexicon):
+    signs: dict[tuple[int, int, Axis], int] = {(0, 2, "size"): 1, (1, 2, "size"): 1}
+    three = Sight(("cup", "chair", "lamp"), ("red", "blue", "green"), signs)
+    asked = Sample("i", 1, "What is larger than the lamp?", "cup", "chair")
+    assert Truth([three], lexicon).verdict(asked) == ("wrong", "2 things are larger than the lamp")
+    one = Sight(three.nouns, three.colors, signs | {(1, 2, "size"): 0})
+    assert Truth([one], lexicon).verdict(asked) == ("right", "")
+    # Where the line decides, nothing is decided.
+    assert Truth([three, one], lexicon).verdict(asked)[0] == "undecided"
 
 
 def test_the_error_rate_leaves_out_what_is_undecided():

@@ -10,7 +10,7 @@ from dagster import AssetKey, AssetSelection
 PROJECT = Path(__file__).parent.parent.parent
 ASSETS = (
     *("vocabulary", "concept_set", "captions", "images", "validated", "paired_set", "negatives"),
-    *("model_scores", "filter_shift", "leaderboard", "report", "api_drift"),
+    *("model_scores", "filter_shift", "leaderboard", "tables", "report", "api_drift"),
 )
 HEAVY = (
     *("torch", "transformers", "diffusers", "open_clip", "sam2", "mitsuba", "ray"),

@@ -58,6 +58,7 @@ def score(release, model, method=METHOD, code=model_scores.CODE_VERSION, **optio
         shards=[Shard(content_id([settings, i]), i) for i in range(len(source.shards))],
         function=lambda i: turned(source.read_shard(i)),
         engine=release.context.engine,
+        summarize=lambda artifact: source.summary | {"items": artifact.rows},
     )
 
 

@@ -165,5 +165,6 @@ def test_every_partition_of_a_run_is_counted_once():
         *((stage, "color-n3") for stage in stages),
         ("model_scores", "color-n3--check-random"),
         ("leaderboard", "all"),
+        ("tables", "all"),
         ("report", "all"),
     ]

@@ -49,8 +49,8 @@ class Hash:
 def families():
     yield Family("generator", "gray", ("in",), NoOptions, lambda *_: Gray())
     yield Family("judge", "first", ("in",), NoOptions, lambda *_: First())
-    yield Family("detector", "misses", ("4",), NoOptions, lambda *_: Misses(4))
-    yield Family("scorer", "hash", ("one", "two"), NoOptions, lambda name, *_: Hash(name.name))
+    yield Family("detector", "misses", ("3", "4"), NoOptions, lambda n, *_: Misses(int(n.name)))
+    yield Family("scorer", "hash", ("one", "two"), NoOptions, lambda n, *_: Hash(n.name))
 
 
 @pytest.fixture(scope="module")

@@ -1,73 +1,73 @@
-"""The report in a real browser: on a phone and in the dark, its filters, tabs and sorting."""
-
-import shutil
+"""The report in a real browser: on a phone and in the dark, its tabs, sorting and filters."""
 
 import pytest
+from browsers import opened_browser, opened_page, write_files
 from fake_report import fake_report
 
-from bindbench.reporting.report import render_report
+from bindbench.reporting.report import report_files
 
 pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
+def data():
+    return fake_report(samples=8)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory, data):
     path = tmp_path_factory.mktemp("report")
-    for name, text in render_report(fake_report(samples=8)).items():
-        (path / name).write_text(text, encoding="utf-8")
+    write_files(path, report_files(data))
     return path
 
 
 @pytest.fixture(scope="module")
 def browser():
-    sync_api = pytest.importorskip("playwright.sync_api")
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=shutil.which("chromium"), args=["--no-sandbox"]
-        )
+    with opened_browser() as browser:
         yield browser
-        browser.close()
 
 
 @pytest.fixture
 def page(browser):
-    context = browser.new_context(viewport={"width": 390, "height": 844}, color_scheme="dark")
-    page = context.new_page()
-    page.problems = []
-    page.on("console", lambda message: page.problems.append(message.text))
-    page.on("pageerror", lambda error: page.problems.append(str(error)))
-    page.on("request", lambda request: page.problems.append(request.url)
-            if not request.url.startswith(("file:", "data:")) else None)  # fmt: skip
-    yield page
-    context.close()
+    with opened_page(browser) as page:
+        yield page
 
 
 def test_every_page_fits_a_phone_and_loads_nothing(page, folder):
-    for path in sorted(folder.iterdir()):
+    for path in sorted(folder.glob("*.html")):
         page.goto(path.as_uri())
         assert page.evaluate("document.documentElement.scrollWidth") == 390, path.name
     assert page.problems == []
 
 
-def test_the_gallery_filters_by_verdict_and_words(page, folder):
-    page.goto((folder / "benchmark-color-n2.html").as_uri())
-    button = page.locator('button[data-tag="label: label"]')
-    count = int(button.locator("span").inner_text())
-    button.click()
-    assert 0 < page.locator("article.sample:visible").count() == count < 8
-    assert page.locator("article.sample:visible .state.no").count() >= count
-    page.get_by_label("Search captions").fill("no such words")
-    assert page.locator("article.sample:visible").count() == 0
-    assert page.get_by_role("status").inner_text() == "0 of 8 samples shown"
-    page.get_by_label("boxes").uncheck()
-    assert page.locator(".box:visible").count() == 0
+def test_the_leaderboard_filters_by_its_columns(page, folder, data):
+    page.goto((folder / "leaderboard.html").as_uri())
+    board = page.locator("section:has(> h2#all)")
+    for name, value in (("Kind", "contrastive"), ("Task", "Color"), ("Set", "paired")):
+        board.get_by_label(name, exact=True).select_option(value)
+    rows = [
+        row
+        for row in data.leaderboard
+        if data.kinds.get(row["model"]) == "contrastive"
+        and row["benchmark"].startswith("color-")
+        and (row["track"], row["set"]) == ("minimal", "paired")
+        and (row["semantics"], row["readout"]) == ("strict", "score")
+    ]
+    assert board.locator("tbody tr:visible").count() == len(rows) > 0
+    shown = board.locator("tbody tr:visible td:nth-child(9)").all()
+    values = [float(cell.get_attribute("data-value")) for cell in shown]
+    assert sorted(values) == sorted(row["accuracy"] for row in rows)
+    board.locator("tbody tr:visible td:last-child a").first.click()
+    page.wait_for_function("/^[0-9,]+ of/.test(document.getElementById('status').textContent)")
+    assert page.locator("select[name=model]").input_value() == rows[0]["model"]
+    assert page.locator("select[name=benchmark]").input_value() == rows[0]["benchmark"]
 
 
 def test_tabs_and_sorting(page, folder):
     page.goto((folder / "benchmark-color-n2.html").as_uri())
     board = page.locator("section:has(> h2#leaderboard)")
     board.get_by_role("tab", name="Contextual", exact=True).click()
-    panel = board.get_by_role("tabpanel", name="Contextual", exact=True)
+    panel = board.get_by_role("tabpanel", name="Leaderboard: Contextual", exact=True)
     assert board.locator("[role=tabpanel]:visible").count() == 1
     for order in ("descending", "ascending"):
         panel.locator("th[data-column='1'] button").click()

@@ -1,10 +1,14 @@
 """Tables 11 and 20 from people's answers; alpha is tested with its own examples."""
 
 import pytest
+from table_suites import cheap_context
 
 from bindbench.people.answers import Answered
-from bindbench.tables.people import concordance, raw_scores
+from bindbench.pipeline import audit
+from bindbench.tables.inputs import Inputs
+from bindbench.tables.people import concordance, raw_scores, table_11, table_20
 from bindbench.tables.published import published_value
+from bindbench.tables.sources import rows_of
 
 
 def answers(kind, rights, validator="ann", key="color-n2", track="minimal"):
@@ -69,3 +73,15 @@ def test_raw_scores_are_the_papers():
     for (block, row, column), number in found.items():
         assert number.n_items == 50
         assert number.value == pytest.approx(published_value("20", block, row, column))
+
+
+def test_the_tables_are_of_the_stored_answers_and_lead_back_to_them(tmp_path):
+    given = [*answers("swap", [1, 1, 0, 1]), *answers("swap", [1, 0, 0, 1], "bob")]
+    with cheap_context(tmp_path) as context:
+        assert "bindbench audit export" in next(table_20(Inputs(context.suite, {}))).note
+        inputs = Inputs(context.suite, {audit.NAME: audit.build(context, given)})
+        assert list(table_11(inputs)) == list(concordance(given))
+        found = by_cell(table_20(inputs))
+        rows = rows_of(found["minimal", "color-n2", "swap V2"].source, inputs)
+    assert [row["chosen"] == row["right"] for row in rows] == [True, False, False, True]
+    assert {row["validator"] for row in rows} == {"bob"}

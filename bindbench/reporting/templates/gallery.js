@@ -143,7 +143,7 @@ const choice = (one) => {
   const model = index.models.indexOf(form.elements.model.value);
   const own = one.chose.find(([code]) => code === model);
   if (!own) {
-    const judged = one.chose.filter(([, , right]) => right !== null);
+    const judged = one.chose.filter(([code, , right]) => right !== null && code < index.real);
     return judged.length ? element("span", {class: "small soft"},
       `${judged.filter(([, , right]) => right).length} of ${judged.length} models right`) : "";
   }
