@@ -13,12 +13,12 @@ from dagster import (
 from assets import (
     agreement,
     conme_results,
+    faithfulness,
     finetuning,  # as a module: lists of assets in this one would be loaded twice
     instabind,
 )
 from assets.automation import when_changed, when_new_or_changed
 from assets.concepts import captions, concept_set
-from assets.faithfulness import faithfulness_assets
 from assets.images import images, negatives, paired_set, validated
 from assets.metadata import page, picture, result
 from assets.partitions import benchmarks, scores

@@ -390,7 +390,9 @@ def parse(model: type[M], fields: dict[str, Any], where: str) -> M:
     try:
         return model.model_validate(fields)
     except ValidationError as error:
-        fault = error.errors()[0]
+        faults = error.errors()
+        # A misspelt field is often why another one is missing.
+        fault = next((one for one in faults if one["type"] == "extra_forbidden"), faults[0])
         field = ".".join(map(str, fault["loc"])) or "file"
         if fault["type"] == "extra_forbidden":
             raise unknown_name("field", field, model.model_fields, where) from None

@@ -208,6 +208,12 @@ class Outcomes:
         )
 
     @classmethod
+    def none(cls, items: int) -> "Outcomes":
+        """Return what became of items without any candidate to beat."""
+        zeros = np.zeros(items, np.int64)
+        return cls(zeros, zeros, np.zeros(items, bool), zeros)
+
+    @classmethod
     def joined(cls, parts: "Sequence[Outcomes]") -> "Outcomes":
         """Return the items of all parts, in their order."""
         return cls(

@@ -112,6 +112,9 @@ def error_parts(
     for code, name in enumerate(names):
         members = rivals & (codes == code)
         errors, among = np.zeros(len(items)), np.zeros(len(items))
+        if not members.any():
+            parts[name] = ErrorParts(lost, errors, among, Outcomes.none(len(items)))
+            continue
         errors[lost] = (shares * members[lost]).sum(axis=1)
         among[lost] = members[lost].sum(axis=1) / outcomes.rivals[lost]
         against = decide(items.scores, members, items.dtype, sizes=items.sizes)

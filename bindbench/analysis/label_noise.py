@@ -22,8 +22,8 @@ from bindbench.analysis.resampling import LEVEL, Estimate
 
 DRAWS = 4000
 _BOOTSTRAP = 400
-_EM_STEPS = 400
-_START = {"good": 0.7, "passes": 0.9, "caught": 0.8}  # better than chance: keeps the classes apart
+_STEPS, _MORE_STEPS = 2000, 150  # of EM: from scratch, and of a replicate from where that led
+_GOOD, _CAUGHT, _PASSED = 0.7, 0.8, 0.9  # where EM starts: better than chance, "good" is good
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ def two_judges(counts: Mapping[str, np.ndarray], seed: int = 0) -> Judges | None
     if len(names) < 2:
         return None
     table = np.array([counts[name] for name in names], float)
-    fitted = _fit(table[None])
+    fitted = _fit(table[None], _start(len(names)), _STEPS)
     rng = np.random.default_rng([seed, 3])
     cells = _cells(*fitted)[0].reshape(len(names), 4)
     again = np.stack(
@@ -122,7 +122,7 @@ def two_judges(counts: Mapping[str, np.ndarray], seed: int = 0) -> Judges | None
         ],
         axis=1,
     ).reshape(_BOOTSTRAP, len(names), 2, 2)
-    drawn = _fit(again.astype(float))
+    drawn = _fit(again.astype(float), fitted, _MORE_STEPS)
     caught, passed = (
         tuple(Uncertain(float(now[0, j]), many[:, j]) for j in range(2))
         for now, many in ((fitted[1], drawn[1]), (fitted[2], drawn[2]))
@@ -135,13 +135,14 @@ def two_judges(counts: Mapping[str, np.ndarray], seed: int = 0) -> Judges | None
 Fit = tuple[np.ndarray, np.ndarray, np.ndarray]  # good (r, sets), caught (r, 2), passed (r, 2)
 
 
-def _fit(tables: np.ndarray) -> Fit:
+def _start(sets: int) -> Fit:
+    return np.full((1, sets), _GOOD), np.full((1, 2), _CAUGHT), np.full((1, 2), _PASSED)
+
+
+def _fit(tables: np.ndarray, start: Fit, steps: int) -> Fit:
     """Return the rates of each replicate's tables (replicates, sets, 2, 2)."""
-    replicates, sets = tables.shape[:2]
-    good = np.full((replicates, sets), _START["good"])
-    caught = np.full((replicates, 2), _START["caught"])
-    passed = np.full((replicates, 2), _START["passes"])
-    for _ in range(_EM_STEPS):
+    good, caught, passed = start
+    for _ in range(steps):
         of_good = good[..., None, None] * _given(passed)
         of_bad = (1 - good)[..., None, None] * _given(1 - caught)
         fine = tables * of_good / np.maximum(of_good + of_bad, 1e-300)

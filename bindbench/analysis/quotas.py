@@ -203,7 +203,7 @@ def _by_unit(concepts: np.ndarray, unit: int) -> np.ndarray:
 
 
 def _any_wanted(aims: Sequence[_Aim]) -> np.ndarray:
-    return np.any([aim.wanted[aim.words].any(axis=1) for aim in aims], axis=0)
+    return np.stack([aim.wanted[aim.words].any(axis=1) for aim in aims]).any(axis=0)
 
 
 def _wanted(aims: Sequence[_Aim], at: int) -> bool:

@@ -52,9 +52,6 @@ class Reweighted:
     high: float
     plain: float  # every item counted once
     n_items: int
-    effective: float  # Kish's effective sample size
-    tv: tuple[float, ...]  # as in ``Weights``
-    absent: tuple[int, ...]
 
 
 def kish(weights: np.ndarray) -> float:
@@ -115,9 +112,7 @@ def _distance(margin: Margin, weights: np.ndarray) -> float:
     return float(np.abs(_shares(margin, weights) - 1 / margin.n_words).sum() / 2)
 
 
-def reweighted(
-    wins: np.ndarray, scenes: np.ndarray, margins: Sequence[Margin], most: float = MOST
-) -> Reweighted:
+def reweighted(wins: np.ndarray, scenes: np.ndarray, found: Weights) -> Reweighted:
     """Return the accuracy on the target prior, with its interval.
 
     The interval is mid-P at the size whose binomial variance is that of the weighted mean,
@@ -127,26 +122,15 @@ def reweighted(
     Args:
         wins: bool (items,).
         scenes: (items,) canonical scene ids; replicates share one.
-        margins: labels, objects.
-        most: bound of the weights, as in ``rake``.
+        found: the items' weights, by ``rake``.
     """
-    found = rake(margins, most)
-    weights, n = found.values, len(wins)
+    n = len(wins)
     if n == 0:
-        return Reweighted(0.0, 0.0, 1.0, 0.0, 0, 0.0, found.tv, found.absent)
-    value = float(np.average(wins, weights=weights))
-    size = _size(wins - value, weights, scenes, value)
+        return Reweighted(0.0, 0.0, 1.0, 0.0, 0)
+    value = float(np.average(wins, weights=found.values))
+    size = _size(wins - value, found.values, scenes, value)
     low, high = mid_p(value * size, size)
-    return Reweighted(
-        value,
-        float(low),
-        float(high),
-        float(np.mean(wins)),
-        n,
-        found.effective,
-        found.tv,
-        found.absent,
-    )
+    return Reweighted(value, float(low), float(high), float(np.mean(wins)), n)
 
 
 def _size(residuals: np.ndarray, weights: np.ndarray, scenes: np.ndarray, rate: float) -> float:

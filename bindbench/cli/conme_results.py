@@ -239,8 +239,9 @@ def _cells(context: "Context", cell: str | None) -> list[str]:
         raise unknown_name("conversation", cell, known, f"conme of suite {context.suite.name}")
     held = [w for w in known if context.store.current(conme_second_round.NAME, w)]
     if not held or (cell and cell not in held):
+        asked = f"The conversation {cell}" if cell else "Every conversation"
         raise UserError(
-            f"{cell or 'No conversation'} of suite {context.suite.name} has not been held: run "
-            f"bindbench conme run --suite {context.suite.name}."
+            f"{asked} of suite {context.suite.name} is still to be held: run bindbench conme run "
+            f"--suite {context.suite.name}."
         )
     return [cell] if cell else held

@@ -91,9 +91,10 @@ def _benchmarks(runner: "Runner", suite: Suite) -> bool:
 
 
 def print_conversations(runner: "Runner", console: Console) -> None:
-    """Print how many questions each conversation led to, and how many were truly right."""
+    """Print how many questions each conversation led to, if any, and how many were truly right."""
     from bindbench.pipeline.conme_conversations import conversation_rows
     from bindbench.reporting.conme_stages import conversation_grid
     from bindbench.reporting.tables import to_table
 
-    console.print(to_table(conversation_grid(conversation_rows(runner.context()))))
+    if rows := conversation_rows(runner.context()):
+        console.print(to_table(conversation_grid(rows)))

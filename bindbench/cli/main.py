@@ -14,6 +14,7 @@ from bindbench.cli.audit import audit
 from bindbench.cli.compare import compare
 from bindbench.cli.conme import conme
 from bindbench.cli.export import export
+from bindbench.cli.external import external
 from bindbench.cli.finetune import finetune
 from bindbench.cli.instabind import instabind
 from bindbench.cli.places import use_engine
@@ -31,6 +32,7 @@ train = typer.Typer(no_args_is_help=True, help="Rebuild the models that the proj
 app.add_typer(train, name="train")
 app.add_typer(instabind, name="instabind")
 app.add_typer(conme, name="conme")
+app.add_typer(external, name="external")
 app.add_typer(store_commands, name="store")
 app.add_typer(release, name="release")
 app.add_typer(audit, name="audit")

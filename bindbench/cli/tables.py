@@ -96,7 +96,7 @@ def _show_tables(chosen: Sequence[TableOf], made: Mapping[str, list[Number]], as
         numbers = made[one.number]
         say.rule(f"{name_of(one.number)}. {one.title}", align="left")
         say.print(one.about, style="dim", highlight=False, markup=False)
-        if asked.published and not one.body:
+        if asked.published and one.lost:
             say.print(NO_BODY, style="dim", highlight=False)
         for grid in grids(numbers, asked.published, say.width):
             say.print()

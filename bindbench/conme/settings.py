@@ -12,7 +12,8 @@ WORDING = "agent:wording"  # the labeller that reads the forms of its questions
 Name = Annotated[str, Field(pattern=r"^[a-z0-9]+([_-][a-z0-9]+)*$")]
 Mode = Literal["generate", "letter", "text", "vqa"]
 MODES: tuple[Mode, ...] = ("generate", "letter", "text", "vqa")
-Evaluation = Mode | Literal["blind"]  # blind: the mode of the filter, without the image
+# Blind: the mode of the filter, without the image.
+Evaluation = Literal["generate", "letter", "text", "vqa", "blind"]
 EVALUATIONS: tuple[Evaluation, ...] = (*MODES, "blind")
 
 

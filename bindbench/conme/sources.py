@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from PIL import Image as PILImage
-from PIL import ImageOps
+from PIL import ImageOps, UnidentifiedImageError
 
 from bindbench.errors import UserError
 from bindbench.external.sugarcrepe import CaptionPair, find_images, read_partition
@@ -35,7 +35,7 @@ class Entry:
         try:
             data = upright(Path(self.path).read_bytes())
         except (OSError, SyntaxError, ValueError) as error:
-            reason = str(error).splitlines()[0].rstrip(".")
+            reason = _reason(error)
             raise UserError(f"{self.path} can't be read as an image ({reason}).") from None
         return record_of(self.image_id, data, Path(self.path).name, self.caption, self.items)
 
@@ -57,6 +57,12 @@ def record_of(
         "image": {"bytes": data, "path": file},
         "truth": truth,
     }
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, UnidentifiedImageError):  # which names an address in memory
+        return "its content is of no known kind"
+    return str(error).splitlines()[0].rstrip(".")
 
 
 def upright(data: bytes) -> bytes:
@@ -171,7 +177,7 @@ class DatasetSource:
             data = value["bytes"] or Path(value["path"]).read_bytes()
             return record_of(f"{i:06d}", upright(data), name)
         except (OSError, SyntaxError, ValueError) as error:
-            reason = str(error).splitlines()[0].rstrip(".")
+            reason = _reason(error)
             raise UserError(
                 f"Image {i} of the dataset {self.path} can't be read ({reason})."
             ) from None

@@ -15,7 +15,7 @@ from bindbench.errors import UserError
 from bindbench.frozen import checksums
 from bindbench.frozen.readme import readme
 from bindbench.pipeline import concept_set, images, leaderboard, negatives, tables
-from bindbench.pipeline.base import Context
+from bindbench.pipeline.base import Context, suite_lexicon
 from bindbench.storage.files import read_bytes
 from bindbench.storage.store import CURRENT, FROZEN, Artifact, Store
 from bindbench.strict import Strict
@@ -144,14 +144,17 @@ def artifacts(context: Context) -> Iterator[Artifact]:
 
 
 def _write_suite(suite: Suite, folder: Path) -> None:
-    """Write the suite as a file of its own, with its profile and its vocabularies' files."""
-    sources = suite.profile.vocabularies.model_dump()
-    for kind, source in sources.items():
-        if source.endswith((".yaml", ".yml")):
-            name = f"{VOCABULARIES}/{kind}.yaml"
-            (folder / VOCABULARIES).mkdir(exist_ok=True)
-            write_text(folder / name, Path(source).read_text(encoding="utf-8"))
-            sources[kind] = name
+    """Write the suite as a file of its own, with its profile and all words of its vocabularies.
+
+    So the release means the same where other vocabularies are built in.
+    """
+    lexicon, sources = suite_lexicon(suite), dict[str, str]()
+    (folder / VOCABULARIES).mkdir()
+    for kind in suite.profile.vocabularies.model_dump():
+        words = getattr(lexicon, kind)
+        entries = [entry.model_dump(mode="json", exclude_defaults=True) for entry in words.entries]
+        sources[kind] = f"{VOCABULARIES}/{kind}.yaml"
+        write_yaml(folder / sources[kind], {"kind": kind, "name": words.name, "entries": entries})
     profile = suite.profile.model_dump(mode="json", exclude={"vocabularies"})
     write_yaml(folder / PROFILE, profile)
     fields = {

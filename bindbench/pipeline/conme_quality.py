@@ -51,8 +51,12 @@ def _asked(context: Context, where: str, round: Round) -> Outcome:
     reasons = Counter(row["reason"] for row in reached if row["status"] == "rejected")
     share = sum(reasons.values()) / len(reached) if reached else 1.0
     most = settings_of(context.suite).rejected
+    why = ", ".join(f"{reason} {count}" for reason, count in sorted(reasons.items()))
     failed = (
-        (f"{share:.1%} of the images of {where} have no questions, more than {most:.1%}",)
+        (
+            f"{share:.1%} of the images of {where} have no questions ({why}), more than "
+            f"conme.rejected, {most:.1%}",
+        )
         if share > most
         else ()
     )

@@ -28,7 +28,7 @@ class CalibrationRows:
 
 def calibration_rows(keys: Collection[str], artifacts: Artifacts) -> CalibrationRows:
     """Return how often each fault was caught and how many of the accepted images are faulty."""
-    known = [row for key in keys for row in _known_faults(key, artifacts)]
+    known = [row for key in keys for row in known_faults(key, artifacts)]
     return CalibrationRows(
         [row for track in TRACKS for row in _caught(track, known)],
         [row for track in TRACKS for row in _fault_free(track, known)],
@@ -36,7 +36,7 @@ def calibration_rows(keys: Collection[str], artifacts: Artifacts) -> Calibration
     )
 
 
-def _known_faults(key: str, artifacts: Artifacts) -> Iterator[tuple[str, str, bool]]:
+def known_faults(key: str, artifacts: Artifacts) -> Iterator[tuple[str, str, bool]]:
     """Yield (track, fault, accepted) of each image whose generator says what it truly drew."""
     drawn, checked = artifacts[f"{images.NAME}/{key}"], artifacts[f"{validated.NAME}/{key}"]
     for i in range(len(drawn.shards)):

@@ -136,4 +136,4 @@ def _negatives(key: str, row: Row, texts: Sequence[str], lexicon: Lexicon) -> li
     families = candidate_families(validated.concept_of(key, row), lexicon)
     false = np.flatnonzero(np.frombuffer(row["semantics"], np.int8) == FALSE)
     picked = false[np.linspace(0, len(false) - 1, min(NEGATIVES, len(false))).astype(int)]
-    return [Negative(texts[i], families[i]) for i in picked.tolist()]
+    return [Negative(texts[i], families[i]) for i in map(int, picked)]

@@ -4,8 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.compute as pc
+import numpy as np
 
 from bindbench.candidates import (
     ERROR_FAMILIES,
@@ -90,10 +89,10 @@ def rows_of(
     artifact: Artifact, index: Collection[int], columns: Sequence[str] | None = None
 ) -> dict[tuple[int, str], dict[str, Any]]:
     """Return the rows of some items by (index, track); one shard's rows are held at a time."""
-    wanted, found = pa.array(sorted(index), pa.int64()), {}
+    wanted, found = np.array(sorted(index), np.int64), {}
     for i in range(len(artifact.shards)):
-        here = pc.is_in(artifact.read_shard(i, ["index"])["index"], wanted)
-        if pc.any(here).as_py():
+        here = np.isin(artifact.read_shard(i, ["index"])["index"].to_numpy(), wanted)
+        if here.any():
             for row in artifact.read_shard(i, columns).filter(here).to_pylist():
                 found[row["index"], row["track"]] = row
     return found

@@ -18,6 +18,7 @@ from bindbench.pipeline import (
     leaderboard,
     paired_set,
     second_opinion,
+    top_up,
     validated,
 )
 from bindbench.pipeline.base import UNPARTITIONED, Context, ShardInputs, table, whole
@@ -38,6 +39,7 @@ OPTIONAL: dict[str, Callable[[Context, str], Artifact | None]] = {
     second_opinion.NAME: opinion,
     alignment.NAME: alignment.current,
     faithfulness.NAME: faithfulness.current,
+    top_up.NAME: top_up.current,
 }
 
 

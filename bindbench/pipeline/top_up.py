@@ -62,12 +62,18 @@ def settings_of(context: Context, key: str) -> dict[str, Any]:
     }
 
 
+def current(context: Context, key: str) -> Artifact | None:
+    """Return what was added to a benchmark, if that is what the suite asks for now."""
+    if context.suite.match_prior is None:
+        return None
+    return fresh(context, NAME, key, settings_of(context, key), ())
+
+
 def build(context: Context, key: str) -> Artifact:
     """Build the concepts to add, round by round; a finished artifact of these settings stands."""
-    settings = settings_of(context, key)
-    found = None if context.repair else fresh(context, NAME, key, settings, ())
-    if found:
+    if not context.repair and (found := current(context, key)):
         return found
+    settings = settings_of(context, key)
     ledger = _run(replace(context, make_current=False), key)
     rows = [{"round": number} | row for number, part in enumerate(ledger.added, 1) for row in part]
     shard = Shard(content_id(settings), rows)
@@ -145,8 +151,8 @@ class _Ledger:
     def take(self, concepts: Artifact, checked: Artifact) -> None:
         """Count the concepts of a round and what was accepted of them."""
         sampled = concepts.read(["index", *KINDS]).to_pylist()
-        verdicts = checked.read(["index", "track", "width", "accepted"]).to_pylist()
-        self.images += sum(row["width"] > 0 for row in verdicts)
+        verdicts = checked.read(["index", "track", "presence", "accepted"]).to_pylist()
+        self.images += sum(row["presence"] != "not_run" for row in verdicts)
         passed = {
             track: {r["index"] for r in verdicts if r["accepted"] and r["track"] == track}
             for track in TRACKS

@@ -244,4 +244,5 @@ def summarize(artifact: Artifact, judge: RoleSettings) -> dict[str, Any]:
         for track in ("minimal", "contextual")
     }
     raws = (raw for row in rows for raw in row["answer_raw"])
-    return {"images": len(rows), **counts, **usage_summary("judge", judge, raws)}
+    made = sum(row["presence"] != "not_run" for row in rows)
+    return {"images": made, **counts, **usage_summary("judge", judge, raws)}

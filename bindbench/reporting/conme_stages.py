@@ -22,15 +22,15 @@ def conversation_grid(rows: Rows) -> Grid:
         )
         for row in rows
     ]
-    headers = ("Set, panel", "Round", "Images", "Questions", "Samples", "Acc.", "Kept")
+    headers = ("Set, panel", "Round", "Images", "Asked", "n", "Acc.", "Kept")
     return Grid(
         "ConMe: the conversation",
         (*headers, "Acc. kept", "Wrong", "Wrong kept"),
         tuple(lines),
         names=1,
-        note="Acc.: the targets' mean, both orders of the options. Kept: what a target misses. "
-        "Wrong: samples that are truly so, of those that what was drawn decides, with the 95% "
-        "interval.",
+        note="Asked: questions; n: samples, each a choice between two options. Acc.: the targets' "
+        "mean, both orders. Kept: what a target misses. Wrong: samples that are truly so, of those "
+        "that what was drawn decides, with the 95% interval.",
     )
 
 

@@ -75,7 +75,7 @@ def scatter(title: str, scores: views.Scores, track: str) -> Markup:
 
     Of more models than colors the first are drawn.
     """
-    left, top, side = 70, TOP + 24, 480
+    left, top, side = 70, TOP + 40, 480
     parts = [svg.legend(scores.real_models[: len(COLORS)]), _shape_key()]
     for i in range(6):
         at, said = i / 5 * side, f"{i / 5:.0%}"

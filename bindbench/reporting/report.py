@@ -53,6 +53,7 @@ def render_report(data: ReportData, figures: Sequence[Figure] | None = None) -> 
     scores, kinds = views.Scores(data.leaderboard), Kinds(data)
     benchmarks = views.benchmarks_of(data)
     links = Links(benchmarks, scores.models)
+    site = links.site(kinds.comparable, bool(data.tables))
     shared = {
         "data": data,
         "scores": scores,
@@ -60,11 +61,11 @@ def render_report(data: ReportData, figures: Sequence[Figure] | None = None) -> 
         "links": links,
         "kinds": kinds,
         "figures": figures_of(data) if figures is None else figures,
-        "site": links.site(kinds.comparable, bool(data.tables)),
+        "site": site,
         "exact": numbers_html(),
     }
     templates: list[tuple[str, str, dict[str, str]]] = [
-        (file, TEMPLATES.get(file, file), {}) for file, _ in shared["site"]
+        (file, TEMPLATES.get(file, file), {}) for file, _ in site
     ]
     templates += [(links.benchmark[key], "benchmark.html", {"key": key}) for key in benchmarks]
     templates += [(links.model[model], "model.html", {"model": model}) for model in scores.models]

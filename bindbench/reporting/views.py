@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from bindbench.reporting.data import (
     ALL,
@@ -25,7 +26,10 @@ FEW = 2  # samples of each kind on the page of a benchmark
 MOST_HARDEST = 6  # shown on the page of a benchmark, for each track
 
 
-def distinct(names: Iterable[str], first: Sequence[str] = ()) -> list[str]:
+T = TypeVar("T")
+
+
+def distinct(names: Iterable[T], first: Sequence[T] = ()) -> list[T]:
     """Return the distinct names: those of ``first`` in its order, then the others as they come."""
     seen = dict.fromkeys(names)
     return [name for name in first if name in seen] + [name for name in seen if name not in first]

@@ -14,11 +14,14 @@ from bindbench.tables.finetuning import table_8
 from bindbench.tables.generators import table_9
 from bindbench.tables.inputs import Inputs
 from bindbench.tables.judges import table_21
+from bindbench.tables.label_noise import table_label_noise
 from bindbench.tables.margins import table_margins
+from bindbench.tables.match_prior import table_match_prior
 from bindbench.tables.number import Number
 from bindbench.tables.people import table_11, table_20
 from bindbench.tables.published import beside, published
 from bindbench.tables.relations import table_15
+from bindbench.tables.reweighted import table_reweighted
 from bindbench.tables.samples import table_2, table_3
 from bindbench.tables.shift import table_4, table_16
 from bindbench.tables.trained import table_7
@@ -35,9 +38,9 @@ class TableOf:
     stored: bool = True  # False: it is of the machine, and computed when it is shown
 
     @property
-    def body(self) -> bool:
-        """Whether the paper's text has its values."""
-        return published(self.number) is not None
+    def lost(self) -> bool:
+        """Whether it is the paper's, and the paper's text lacks its values."""
+        return self.number.isdecimal() and published(self.number) is None
 
 
 def _costs(inputs: Inputs) -> Iterator[Number]:
@@ -204,6 +207,30 @@ TABLES = (
         "similarity, or nats); mean reciprocal rank, and mean share of rivals below it (chance "
         "0.5); ties at their mean rank.",
         table_margins,
+    ),
+    TableOf(
+        "reweighted",
+        "Accuracy on the target prior",
+        "Beyond the paper. Items weighted so that labels and objects have the shares of the target "
+        "distribution; as filtered: every item counted once; effective items: Kish's sample size; "
+        "TV left: what bounded weights and absent words leave.",
+        table_reweighted,
+    ),
+    TableOf(
+        "match prior",
+        "Matching the prior",
+        "Beyond the paper. Distances of labels and objects from the target distribution before and "
+        "after concepts were added, beside the highest that sampling alone gives in 97.5% of "
+        "draws; and what that took.",
+        table_match_prior,
+    ),
+    TableOf(
+        "label noise",
+        "Label noise",
+        "Beyond the paper. Faulty images among the accepted ones, by who tells; and how much of a "
+        "model's error they may be. At most, and a true error of at least: if the model is never "
+        "right on them; at most: always right; by chance: as often as chance.",
+        table_label_noise,
     ),
 )
 

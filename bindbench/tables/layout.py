@@ -53,12 +53,7 @@ def _grid(title: str, numbers: Sequence[Number], published: bool) -> Grid:
     columns = dict.fromkeys(number.column for number in numbers)
     cells = {(number.row, number.column): number for number in numbers}
     printed = {n.column for n in numbers if published and n.published is not None}
-    headers, lines = (
-        [
-            "",
-        ],
-        {row: [row] for row in rows},
-    )
+    headers, lines = [""], {row: [row] for row in rows}
     for column in columns:
         headers += [column, f"{column} {PAPER}"] if column in printed else [column]
         for row, line in lines.items():

@@ -86,7 +86,7 @@ def _has(value: Any, wanted: Any) -> bool:
 
 
 def _items(source: Source, inputs: Inputs) -> list[Row]:
-    """Return the items of a model, each with its score, its best rival's, and whether it won."""
+    """Return a model's items: whether each won, against how many, and the right caption's score."""
     key = source.partition.partition("--")[0]
     scores = inputs.get(model_scores.NAME, source.partition)
     candidates = inputs.get(negatives.NAME, key)

@@ -28,6 +28,10 @@ def table_7(inputs: Inputs) -> Iterator[Number]:
             "name what it was before in the profile's field bases.",
         )
         return
+    for model, base in pairs.items():
+        if base not in inputs.models:
+            yield missing("7", f"{model} was {base} before, which is no scorer: add it to them.")
+    pairs = {model: base for model, base in pairs.items() if base in inputs.models}
     models = dict.fromkeys(m for base in pairs.values() for m in (base, *_trained(pairs, base)))
     yield from accuracies("7", inputs, list(models), inputs.several, FAMILIES)
     yield from _corrected(list(_changes(inputs, pairs)))

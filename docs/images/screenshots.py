@@ -18,14 +18,15 @@ LOST = "gallery.html#benchmark=position-n3&track=minimal&model=nano%3Aclip&outco
 SHOTS = (
     ("report", "index.html", DESKTOP, ""),
     ("samples", "index.html", (1200, 900), "section:has(> h2#samples) .samples"),
-    ("report-leaderboard", "leaderboard.html#all", DESKTOP, ""),
+    ("report-leaderboard", "leaderboard.html", DESKTOP, "section:has(> h2#all)"),
     ("report-figures", "figures.html", DESKTOP, "#figure-context-confusion"),
     ("report-scatter", "figures.html", DESKTOP, "#figure-scatter-minimal"),
     ("report-gallery", LOST, DESKTOP, ""),
-    ("report-gallery-phone", LOST, PHONE, ""),
+    ("report-gallery-phone", LOST, PHONE, "#tiles"),
     ("report-phone", "index.html", PHONE, ""),
 )
-COLORS = 128  # of the palette
+COLORS = 256  # of the palette
+PLAIN = "nav.top { position: static !important }"  # it would lie across a long picture
 
 
 def main(folder: Path) -> None:
@@ -35,12 +36,14 @@ def main(folder: Path) -> None:
             executable_path=shutil.which("chromium"), args=["--no-sandbox"]
         )
         for name, address, (width, height), selector in SHOTS:
-            page = browser.new_page(viewport={"width": width, "height": height})
+            size = {"width": width, "height": height}
+            page = browser.new_page(viewport=size, reduced_motion="reduce")
             page.set_default_timeout(120_000)
             page.goto(f"{folder.resolve().as_uri()}/{address}")
             if address.startswith("gallery"):
                 page.wait_for_selector("#tiles button")
-                page.wait_for_timeout(1000)
+                page.wait_for_load_state("networkidle")
+            page.add_style_tag(content=PLAIN)
             (HERE / f"{name}.png").write_bytes(reduced(shot(page, selector)))
             page.close()
         browser.close()
@@ -50,13 +53,9 @@ def shot(page: Page, selector: str) -> bytes:
     """Return a picture of an element, at most 1000 pixels of it, or of the window."""
     if not selector:
         return page.screenshot()
-    place = page.locator(selector).first
-    place.scroll_into_view_if_needed()
-    box = place.bounding_box()
+    box = page.locator(selector).first.bounding_box()
     assert box is not None, selector
-    top = box["y"] + page.evaluate("scrollY")
-    clip = {"x": box["x"], "y": top, "width": box["width"], "height": min(box["height"], 1000)}
-    return page.screenshot(full_page=True, clip=clip)
+    return page.screenshot(full_page=True, clip={**box, "height": min(box["height"], 1000)})
 
 
 def reduced(png: bytes) -> bytes:

@@ -119,7 +119,7 @@ WORLDS = load_worlds()
 @pytest.mark.slow
 @pytest.mark.parametrize("group", ["paired", "crossed", "crossed_paired"])
 def test_coverage_on_2000_simulated_benchmarks(group):
-    """The worlds of benchmarks/coverage.py but those that docs/numbers.md names as exceptions."""
+    """The worlds of benchmarks/coverage.py; docs/numbers.md explains the exceptions."""
     for world in WORLDS.GROUPS[group](WORLDS.ITEMS):
         if not world.exception:
             found = WORLDS.coverage(world, BENCHMARKS)

@@ -58,7 +58,7 @@ def chosen(pool, sampled, accepted, most=100, unit=1):
 
 
 def test_concepts_with_the_missing_word_are_taken_until_enough_are_expected():
-    pool = [[0], [1], [2]] * 200
+    pool = [[0], [1], [2]] * 400
     found = chosen(pool, [100, 100, 100], [20, 100, 100], most=1000)
     assert {place % 3 for place in found} == {0}
     # Survival of word 0: 20/100, drawn to the mean of 0.73 by four mentions: 0.22.

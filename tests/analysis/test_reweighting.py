@@ -52,16 +52,17 @@ def test_an_absent_word_can_not_come_back():
 
 
 def test_nothing_to_weigh():
-    found = reweighted(np.zeros(0, bool), np.zeros(0, str), [Margin(np.zeros((0, 2), int), 3)])
+    nothing = rake([Margin(np.zeros((0, 2), int), 3)])
+    found = reweighted(np.zeros(0, bool), np.zeros(0, str), nothing)
     assert (found.n_items, found.low, found.high) == (0, 0.0, 1.0)
     assert kish(np.zeros(0)) == 0
 
 
 def test_equal_weights_give_the_plain_mean_and_the_usual_interval():
     wins = np.array([True] * 30 + [False] * 30)
-    even = Margin(np.arange(60)[:, None] % 3, 3)
-    found = reweighted(wins, np.arange(60), [even])
-    assert (found.value, found.plain, found.effective) == pytest.approx((0.5, 0.5, 60))
+    even = rake([Margin(np.arange(60)[:, None] % 3, 3)])
+    found = reweighted(wins, np.arange(60), even)
+    assert (found.value, found.plain, even.effective) == pytest.approx((0.5, 0.5, 60))
     wilson = stats.binomtest(30, 60).proportion_ci(method="wilson")
     assert (found.low, found.high) == pytest.approx((wilson.low, wilson.high), abs=0.015)
 
@@ -80,10 +81,11 @@ def test_an_oracle_of_known_accuracy_is_right_to_its_interval():
     rng, held, plain, runs = np.random.default_rng(3), 0, [], 500
     for _ in range(runs):
         wins, labels, objects = filtered(rng)
-        found = reweighted(wins, np.arange(len(wins)), [Margin(labels, 5), Margin(objects, 12)])
+        weights = rake([Margin(labels, 5), Margin(objects, 12)])
+        found = reweighted(wins, np.arange(len(wins)), weights)
         held += found.low <= TRUTH <= found.high
         plain.append(found.plain)
-        assert found.effective < len(wins)
+        assert weights.effective < len(wins)
     assert 0.93 <= held / runs <= 0.99
     assert np.mean(plain) > TRUTH + 0.1
 
@@ -91,8 +93,8 @@ def test_an_oracle_of_known_accuracy_is_right_to_its_interval():
 def test_replicates_of_a_scene_count_as_one():
     wins = np.repeat(np.random.default_rng(1).random(50) < 0.5, 4)
     scenes = np.repeat(np.arange(50), 4)
-    margin = Margin(np.zeros((200, 1), int), 1)
-    clustered = reweighted(wins, scenes, [margin])
-    apart = reweighted(wins, np.arange(200), [margin])
+    even = rake([Margin(np.zeros((200, 1), int), 1)])
+    clustered = reweighted(wins, scenes, even)
+    apart = reweighted(wins, np.arange(200), even)
     width = clustered.high - clustered.low
     assert width / (apart.high - apart.low) == pytest.approx(2, rel=0.1)  # sqrt(4)

@@ -30,7 +30,11 @@ def main(folder: Path, names: list[str]) -> dict[str, list[bool]]:
     found = {}
     for name in names:
         dataset = build_dataset(
-            "wds/bindbench", root=str(folder / name), transform=encoders._preprocess, split="test"
+            "wds/bindbench",
+            root=str(folder / name),
+            transform=encoders._preprocess,
+            split="test",
+            task="image_caption_selection",
         )
         # As its command line does.
         batches = DataLoader(dataset.batched(1), batch_size=None, shuffle=False)

@@ -47,16 +47,17 @@ def main(folder: Path, names: list[str]) -> dict[str, dict[str, str]]:
     for name in names:
         key, track, family = name.rsplit("-", 2)
         arguments = {"benchmark": key, "track": track, "family": family}
-        with tempfile.TemporaryDirectory() as logs:
+        # It takes tasks of the folder that it is called in.
+        with tempfile.TemporaryDirectory() as logs, contextlib.chdir(folder):
             (log,) = inspect_eval(
-                str(folder / "bindbench_task.py"),
+                "bindbench_task.py",
                 task_args=arguments,
                 model="nano/clip",
                 log_dir=logs,
                 display="none",
             )
-        assert log.status == "success", log.error
-        found[name] = {sample.id: sample.scores["choice"].value for sample in log.samples}
+            assert log.status == "success", log.error
+            found[name] = {sample.id: sample.scores["choice"].value for sample in log.samples}
         right = list(found[name].values()).count("C") / len(found[name])
         assert abs(log.results.scores[0].metrics["accuracy"].value - right) < 1e-9
     return found

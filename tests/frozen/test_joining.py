@@ -98,7 +98,7 @@ def test_two_scores_of_one_model_must_be_the_same(copies):
     score(copies[0], "hf:a")
     score(copies[1], "hf:a")
     assert joined_rows(copies)
-    score(copies[1], "hf:a", method="log-likelihood by copied prefix")  # other bytes
+    score(copies[1], "hf:a", method="log-likelihood by copied prefix", device="cuda")  # new bytes
     with pytest.raises(UserError, match="scores of hf:a"):
         joined_rows(copies)
 

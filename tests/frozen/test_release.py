@@ -44,6 +44,12 @@ def test_a_moved_release_gives_the_same_tables(context, frozen, release):
     assert joined_rows([release]) == made(context)[0]
 
 
+def test_it_holds_all_words_itself(context, release):
+    sources = release.context.suite.profile.vocabularies.model_dump()
+    assert all(str(release.folder) in source for source in sources.values())
+    assert release.context.lexicon == context.lexicon
+
+
 def test_it_can_be_checked_without_the_program(release):
     ran = subprocess.run(
         ["sha256sum", "-c", "--quiet", "SHA256SUMS"], cwd=release.folder, check=False

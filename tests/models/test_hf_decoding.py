@@ -65,7 +65,7 @@ def test_a_repetition_penalty_divides_what_stands_there_already(checkpoint):
     for prompt, reply in zip(PROMPTS, found, strict=True):
         slow, tokens = Slow(folder, prompt), []
         for _ in range(MOST):
-            logits = slow.logits(tokens)
+            logits = slow.logits(tokens).clone()
             for token in {*slow.read, *tokens}:
                 logits[token] *= 1.5 if logits[token] < 0 else 1 / 1.5
             tokens.append(int(logits.argmax()))
@@ -116,9 +116,7 @@ def test_lettered_options_are_decoded_in_their_own_way(checkpoint):
     tokens: list[int] = []
     for _ in range(MOST):
         tokens.append(int(slow.logits(tokens).argmax()))
-    texts = [
-        answerer.reply(requests(lettered=lettered)[:1])[0].text for lettered in (False, True)
-    ]
+    texts = [answerer.reply(requests(lettered=lettered)[:1])[0].text for lettered in (False, True)]
     assert texts == [slow.text(tokens[:3]), slow.text(tokens[:2])]
 
 

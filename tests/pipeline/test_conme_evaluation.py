@@ -260,7 +260,7 @@ def test_the_commands_evaluate_label_report_and_verify(
         return int(caught.value.code or 0), out, " ".join(err.split())
 
     code, _, said = call("evaluate")
-    assert code == 2 and "has not been held: run bindbench conme run" in said
+    assert code == 2 and "is still to be held: run bindbench conme run" in said
     converse(context_of(server, tmp_path))
     code, out, _ = call("evaluate", "--json")
     rows = json.loads(out)

@@ -81,7 +81,8 @@ def test_too_many_images_without_questions_fail(tmp_path):
     build(library)
     found = conme_quality.first_asked(library, WHERE)
     assert found.failed == (
-        "66.7% of the images of photos--panel have no questions, more than 50.0%",
+        "66.7% of the images of photos--panel have no questions (empty reply 2), more than "
+        "conme.rejected, 50.0%",
     )
     assert found.observed["reasons"] == {"empty reply": 2}
     # The second round counts those alone that had questions in the first.

@@ -8,17 +8,19 @@ import pytest
 from conme_driver import build, context_of, fields_of
 from PIL import Image as PILImage
 from spine_driver import small_suite
+from stand_ins import cheap_context
 
 from bindbench.conme.settings import AGENT, WORDING
 from bindbench.engine.local import LocalEngine
 from bindbench.errors import UserError
 from bindbench.models import registry
 from bindbench.models.base import Reply
-from bindbench.pipeline import conme_images
+from bindbench.pipeline import conme_images, spine
 from bindbench.pipeline.conme_cells import models_of
 from bindbench.pipeline.conme_conversations import conversation_rows
 from bindbench.pipeline.conme_preflight import check_conme
 from bindbench.pipeline.conme_rounds import ballots_in, kept_in, samples_in
+from bindbench.pipeline.conme_targets import seconds_of
 from bindbench.pipeline.readiness import settings_of
 from bindbench.reporting.conme_stages import conversation_grid
 
@@ -185,6 +187,27 @@ def test_another_prompt_of_one_stage_leaves_the_stages_before_it(folder, tmp_pat
     assert changed == {"conme_first_round", "conme_second_round"}  # their content is the same
 
 
+def test_the_seconds_of_a_stage_are_those_of_its_targets_too(folder, tmp_path):
+    fields = fields_of({"source": "folder", "images": str(folder)}, PANEL)
+    context = context_of(fields, tmp_path / "store")
+    built = build(context)["conme_first_round"]
+    parts = ("photos--panel", "photos--panel--stand-first", "photos--panel--stand-right")
+    runs = [context.current("conme_first_round", name).run_path for name in parts]
+    times = [json.loads(run.read_text())["wall_seconds"] for run in runs]
+    assert seconds_of(context, built) == pytest.approx(sum(times))
+
+
+def test_of_a_generator_that_knows_no_truth_nothing_is_calibrated(tmp_path):
+    chosen = {"source": "validated", "benchmark": "color-n2", "count": 2}
+    with cheap_context(tmp_path, **fields_of(chosen, PANEL)) as context:
+        spine.build_vocabulary(context)
+        spine.build_benchmark(context, "color-n2")
+        built = build(context)
+    assert built["conme_images"].summary["with_truth"] == 0
+    assert built["conme_images"].rows == 2
+    assert built["conme_calibration"].rows == 0
+
+
 def test_an_accelerator_loads_each_target_once_a_stage(folder, tmp_path, monkeypatch):
     loaded: list[str] = []
 
@@ -256,8 +279,6 @@ def test_a_section_is_checked_before_anything_starts(change, message, folder):
 
 @pytest.mark.slow
 def test_our_own_renders_with_the_agent_and_any_number_of_workers(tmp_path):
-    from bindbench.pipeline import spine
-
     nano = [{"model": "nano:vlm"}, {"model": "nano:vlm-small"}]
     fields = fields_of(
         {"source": "validated", "benchmark": "color-n2"},

@@ -166,3 +166,20 @@ def test_labels_stand_against_the_uniform_target(built):
             assert row["share"] == row["mentions"] / total
             assert row["target"] == 1 / len(found)
             assert row["null_low"] <= row["target"] <= row["null_high"]
+
+
+def test_the_export_writes_every_file_and_removes_only_its_own_old_ones(built):
+    folder = built.context.store.path / "html"
+    kept, old = ["instabind/page.html", "notes.txt"], ["gallery/gone.webp", "model-gone.html"]
+    for name in (*kept, *old):
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"old")
+    artifact = built.artifacts["report/all"]
+    assert report.export(built.context, artifact) == str(folder / "index.html")
+    wanted = {row["path"]: row["data"] for row in artifact.read().to_pylist()}
+    there = {p.relative_to(folder).as_posix(): p for p in folder.rglob("*") if p.is_file()}
+    assert set(there) == {*wanted, *kept}
+    assert all(there[name].read_bytes() == data for name, data in wanted.items())
+    pictures = [name for name in wanted if name.endswith(".webp")]
+    assert sorted(pictures) == sorted(item.file for item in built.data.gallery)

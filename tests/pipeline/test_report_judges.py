@@ -141,4 +141,5 @@ def test_the_report_follows_the_second_judge(tmp_path, monkeypatch):
     project = str(Path(__file__).parent.parent.parent)
     command = [sys.executable, "-c", PARENTS, project]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["filter_shift", "leaderboard", "second_opinion", "validated"]
+    parents = ["filter_shift", "leaderboard", "second_opinion", "tables", "validated"]
+    assert done.stdout.split() == parents

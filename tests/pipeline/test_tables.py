@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import yaml
 from spine_driver import small_suite
 from stand_ins import First, Gray, Misses
 
@@ -18,6 +19,7 @@ from bindbench.pipeline.base import Context
 from bindbench.scoring.contrastive import ContrastiveScorer
 from bindbench.semantics import FALSE
 from bindbench.storage.store import Store
+from bindbench.suite import load_suite
 from bindbench.tables.catalogue import TABLES, numbers_of, table_of
 from bindbench.tables.inputs import Inputs
 from bindbench.tables.number import from_rows
@@ -274,6 +276,15 @@ def test_7_is_what_the_training_changed_item_by_item(built):
         assert number.value == pytest.approx(second - first)
 
 
+def test_7_names_a_base_that_is_no_scorer(built):
+    profile = built.context.suite.profile.model_copy(update={"bases": {OTHER: "hash:gone"}})
+    suite = built.context.suite.model_copy(update={"profile": profile})
+    found = numbers_of(table_of("7"), Inputs(suite, built.inputs.artifacts))
+    assert [n.note for n in found] == [
+        "hash:two was hash:gone before, which is no scorer: add it to them."
+    ]
+
+
 def test_15_is_of_the_items_of_a_relation(built):
     labels = {row["index"]: row["labels"][0] for row in rows(built, "negatives", "position-n2")}
     found = [n for n in of(built, "15", block="contextual", semantics="strict") if n.source]
@@ -295,7 +306,7 @@ def test_what_is_not_in_the_suite_is_said(built):
     assert "field beside of suite small" in notes["9"]
 
 
-def test_the_same_inputs_give_the_same_bytes(built):
+def test_the_same_inputs_give_the_same_numbers(built):
     again = built.context
     assert tables.build(again).digest == built.artifact.digest
     assert [
@@ -384,6 +395,27 @@ def test_9_is_of_the_images_that_all_suites_accepted(built, beside):
         f"{suite} {family}" for suite in ("small", "other") for family in ("swap", "confusion")
     }
     assert any("color-n3: not built in other" in n.note for n in found if not n.column)
+
+
+def test_suites_beside_are_files_seen_from_the_suites_own(built, beside, tmp_path):
+    """Their artifacts are among the inputs, so that a change of them changes the tables."""
+    fields = {"name": "main", "benchmarks": ["color-n2"], "beside": ["others/other.yaml"]}
+    (tmp_path / "others").mkdir()
+    (tmp_path / "main.yaml").write_text(yaml.safe_dump(fields))
+    other = {
+        "name": "other",
+        "benchmarks": ["color-n2"],
+        "overrides": {"scorers": [{"model": ONE}]},
+    }
+    (tmp_path / "others/other.yaml").write_text(yaml.safe_dump(other))
+    suite = load_suite(str(tmp_path / "main.yaml"))
+    root = built.context.store.root
+    context = Context(suite, Store(root, "main"), LocalEngine(1))
+    assert [one.suite.name for one in tables.contexts_beside(context)] == ["other"]
+    names = tables.artifacts(context)
+    assert names["other:negatives/color-n2"].digest == beside[1].get("negatives", "color-n2").digest
+    (own,) = tables.inputs(context).beside
+    assert own.scores(ONE, "color-n2") and own.suite.name == "other"
 
 
 def test_9_takes_real_images_as_they_are(built, beside):

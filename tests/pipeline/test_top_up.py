@@ -176,13 +176,20 @@ def test_a_word_that_never_survives_is_given_up(context, tmp_path, monkeypatch):
     assert summary["added"] == 0
 
 
-def test_where_only_pairs_are_wanted_the_pairs_match(built):
-    _, matched = built
-    pairs = changed(matched, pairs_only=True, match_prior=MatchPrior(most=8))
-    spine.build_benchmark(pairs, KEY)
+def test_where_only_pairs_are_wanted_the_pairs_match(context, tmp_path, monkeypatch):
+    for word in HARD:  # a pair survives with the square
+        monkeypatch.setitem(HARD, word, 0.55)
+    plain = changed(context, pairs_only=True)
+    pairs = changed(plain, match_prior=MatchPrior())
+    found = []
+    for one in (plain, pairs):
+        own = replace(one, store=Store(tmp_path, "prior"))
+        spine.build_benchmark(own, KEY)
+        found.append(distances(own))
     for measure in MEASURES:
-        row = distances(pairs)["paired", measure]
-        assert row["value"] <= row["null_high"]
+        before, after = (rows["paired", measure] for rows in found)
+        assert before["value"] > before["null_high"]
+        assert after["value"] <= after["null_high"]
 
 
 def test_counterparts_stay_together(built):
