@@ -11,11 +11,13 @@ from dagster import (
 
 # As modules: not every suite has their assets.
 from assets import (
+    # as a module: lists of assets in this one would be loaded twice
+    instabind,
     agreement,
     conme_results,
     faithfulness,
-    finetuning,  # as a module: lists of assets in this one would be loaded twice
-    instabind,
+    finetuning,
+    matching,
 )
 from assets.automation import when_changed, when_new_or_changed
 from assets.concepts import captions, concept_set
@@ -113,6 +115,7 @@ def leaderboard(bench: BenchResource) -> MaterializeResult:
             for made in (
                 *(concept_set, captions, images, validated, paired_set, filter_shift),
                 *faithfulness.faithfulness_assets,
+                *matching.top_up_assets,
             )
         ),
         *finetuning.finetuning_assets,

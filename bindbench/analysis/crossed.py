@@ -52,7 +52,7 @@ def half_width(
     residuals = np.asarray(values, float) - np.mean(values)
     total = float(residuals @ residuals) / (n - 1)  # the variance of one item
     items, square = total, 0.0
-    for kind in (_recurrence(residuals, words) for words in members):
+    for kind in (_recurrence(residuals, words) for words in members if words.size):
         distinct = kind.square - kind.trace**2 / (n - 1)
         if kind.freedom < 1 or distinct <= 1e-9 * kind.square:
             continue  # one word only, or each item has words of its own: nothing recurs
@@ -102,7 +102,7 @@ def crossed_proportion(
     if n == 0:
         return Estimate(0.0, 0.0, 1.0, 0, 0.0)
     if rate in (0.0, 1.0):
-        size = float(min(n, len(np.unique(objects))))
+        size = float(min(n, len(np.unique(objects)) or n))  # a published set names no objects
         low, high = mid_p(rate * size, size, level)
         return Estimate(rate, float(low), float(high), n, size)
     half, _ = half_width(wins, (objects, labels), level)
@@ -133,7 +133,7 @@ def crossed_difference(
         half, _ = half_width(second.astype(float) - first, (objects, labels), level)
         size = _effective(spread, half, n, level)
     else:
-        size = float(min(n, len(np.unique(objects))))
+        size = float(min(n, len(np.unique(objects)) or n))
     low, high = tango(losses / n * size, gains / n * size, size, level)
     return Estimate(mean, low, high, n, size)
 

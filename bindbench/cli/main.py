@@ -73,7 +73,7 @@ def run(
     from bindbench.cli.pipeline import Overrides, run_suite
 
     use_engine(engine)
-    overrides = Overrides(tuple(benchmark or ()), concepts, seed, name, match_prior)
+    overrides = Overrides(tuple(benchmark or ()), concepts, seed, name, match_prior or None)
     how = (store, workers, repair)
     if pilot:
         from bindbench.cli.pilot import run_pilot

@@ -32,7 +32,8 @@ def run_pilot(
     """Build the pilot of a suite, print the projection, and return whether all of it passed."""
     whole = changed_suite(source, overrides)
     validate(whole)
-    few = replace(overrides, concepts=pilot_concepts(whole), name=f"{whole.name}-pilot")
+    name = f"{whole.name}-pilot"
+    few = replace(overrides, concepts=pilot_concepts(whole), name=name, match_prior=False)
     pilot, store = changed_suite(source, few), store_of(store)
     good = run_suite(source, few, store, workers, repair, console)
     print_projection(projection(pilot, whole, store, workers), workers, gpu_price, console)

@@ -47,7 +47,7 @@ class Overrides:
     concepts: int | dict[str, int] | None = None
     seed: int | None = None
     name: str | None = None
-    match_prior: bool = False
+    match_prior: bool | None = None  # None: as the suite has it
 
     def apply(self, fields: dict[str, Any]) -> dict[str, Any]:
         """Return a suite's fields with the changes, under a name of its own."""
@@ -59,8 +59,8 @@ class Overrides:
             changes["concepts"] = self.concepts
         if self.seed is not None:
             changes["seed"] = self.seed
-        if self.match_prior and not fields.get("match_prior"):
-            changes["match_prior"] = MatchPrior().model_dump()
+        if self.match_prior is not None and self.match_prior != bool(fields.get("match_prior")):
+            changes["match_prior"] = MatchPrior().model_dump() if self.match_prior else None
         if not changes and not self.name:
             return fields
         name = self.name or f"{fields['name'].removesuffix('-custom')}-custom"

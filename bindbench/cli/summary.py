@@ -2,7 +2,14 @@
 
 from rich.console import Console
 
-from bindbench.pipeline import captions, concept_set, instabind_results, leaderboard, validated
+from bindbench.pipeline import (
+    captions,
+    concept_set,
+    instabind_results,
+    leaderboard,
+    top_up,
+    validated,
+)
 from bindbench.pipeline.base import UNPARTITIONED, Context
 from bindbench.pipeline.conme_conversations import conversation_rows
 from bindbench.pipeline.survival import survival_rows
@@ -22,6 +29,8 @@ def print_summary(context: Context, console: Console) -> None:
         if all(parts.values()):
             rows += survival_rows({name: part for name, part in parts.items() if part}, key)
     console.print(to_table(survival_grid(rows)))
+    if context.suite.match_prior:
+        print_matching(context, console)
     board = context.store.current(leaderboard.NAME, UNPARTITIONED)
     if board:
         scores = board.read().to_pylist()
@@ -36,3 +45,18 @@ def print_summary(context: Context, console: Console) -> None:
     if file_size(page) is not None:
         console.print(f"Report: {page}", soft_wrap=True, highlight=False)
     console.print("Dagster's UI: make ui, then http://127.0.0.1:3000", highlight=False)
+
+
+def print_matching(context: Context, console: Console) -> None:
+    """Print how far words are from the prior before and after, and what that took."""
+    from bindbench.tables.inputs import Inputs
+    from bindbench.tables.layout import grids
+    from bindbench.tables.match_prior import table_match_prior
+
+    found = {
+        f"{top_up.NAME}/{key}": part
+        for key in context.suite.benchmarks
+        if (part := context.store.current(top_up.NAME, key))
+    }
+    for grid in grids(list(table_match_prior(Inputs(context.suite, found)))):
+        console.print(to_table(grid))

@@ -14,7 +14,7 @@ from bindbench.models.base import Image
 
 MOST_PIXELS = 64_000_000  # a decoded picture takes three bytes for each
 # What photographs come as. Pillow reads others by programs that it starts.
-FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF", "MPO")
+FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF")
 
 
 def find_pictures(items: Sequence[ExternalItem], folder: Path) -> dict[str, Path]:

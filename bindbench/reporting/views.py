@@ -120,6 +120,10 @@ class Scores:
         key = (model, benchmark, track, subset, family, readout)
         return Pair(self._at.get((*key, SEMANTICS[0])), self._at.get((*key, SEMANTICS[1])))
 
+    def board(self) -> list[Row]:
+        """Return all rows, those of the controls last."""
+        return sorted(self.rows, key=lambda row: self.models.index(row["model"]))
+
     def families(self, benchmark: str) -> list[str]:
         """Return the families of captions that a benchmark has."""
         return distinct((row["family"] for row in select(self.rows, benchmark=benchmark)), FAMILIES)

@@ -21,6 +21,10 @@ TRACKS = {
     "contextual": "Contextual",
     "difference": "Effect of context",
 }
+SETS = {
+    "all": "all items",
+    "paired": "paired concepts",
+}
 CHECKS = {
     "captions": "Captions",
     "presence": "Presence",

@@ -37,12 +37,19 @@ def _all(rows: Mapping[str, Rows]) -> Rows:
 
 
 def _lacking(inputs: Inputs) -> Iterator[Number]:
-    """Say once for each role why it measured nothing of a benchmark."""
+    """Say once for each role why it measured nothing of a benchmark, and what is not asked."""
     roles = {alignment.NAME: "encoder", faithfulness.NAME: "answerer"}
     for asset, role in roles.items():
         lacking = (key for key in inputs.benchmarks if inputs.get(asset, key) is None)
         for why in dict.fromkeys(why_not(inputs, role, key) for key in lacking):
             yield missing("18", why)
+    asked = inputs.suite.profile.faithfulness.benchmarks
+    if asked and {*inputs.benchmarks} - {*asked}:
+        yield missing(
+            "18",
+            f"Questions are asked about {', '.join(asked)} alone: name other benchmarks in "
+            f"faithfulness.benchmarks of suite {inputs.suite.name}, or none for all.",
+        )
 
 
 def _numbers(

@@ -135,5 +135,7 @@ def test_questions_are_text_whatever_they_hold(page):
     assert gallery.locator("article").count() == 4
     assert gallery.locator("b").count() == 0
     assert "under the <b>scissors</b>?" in gallery.locator(".question").first.inner_text()
+    tops = [gallery.locator("article").nth(i).bounding_box()["y"] for i in (0, 1)]
+    assert (tops[0] == tops[1]) == (page.viewport_size["width"] > 1000)  # side by side
     shown = gallery.locator("img").first.bounding_box()
     assert shown["x"] >= 0 and shown["x"] + shown["width"] <= page.viewport_size["width"]

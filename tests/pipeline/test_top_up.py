@@ -211,5 +211,7 @@ def test_the_flag_is_written_into_the_suite_file():
     assert resolve_suite(changed_fields, "mine").match_prior == MatchPrior()
     own = fields | {"match_prior": {"most": 2.0}}
     assert Overrides(match_prior=True).apply(own) == own
+    assert Overrides(match_prior=False).apply(fields) == fields
+    assert Overrides(match_prior=False).apply(own)["match_prior"] is None  # a pilot
     with pytest.raises(UserError, match=r"match_prior\.most"):
         resolve_suite(fields | {"match_prior": {"most": 0.5}}, "mine")

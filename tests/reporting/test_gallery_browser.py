@@ -54,7 +54,7 @@ def shown(page, folder, hash_=""):
 
 def counted(page):
     """Wait for the status to say so, and return the number of items that fit."""
-    page.wait_for_function("/^[\\d,]+ of/.test(document.getElementById('status').textContent)")
+    page.locator("#status", has_text=re.compile(r"^[\d,]+ of")).wait_for()
     return int(page.locator("#status").inner_text().split(" of ")[0].replace(",", ""))
 
 
@@ -95,12 +95,12 @@ def test_a_model_s_wrong_and_right_items(page, folder, data, outcome, won):
 def test_words_are_searched_in_captions_reasons_and_choices(page, folder, data):
     shown(page, folder)
     page.get_by_label("Words").fill("brown NOT")
-    page.wait_for_function("!document.getElementById('status').textContent.startsWith('216')")
     wanted = [item for item in data.gallery if "brown, not" in item.reason]
+    page.locator("#status", has_text=f"{len(wanted)} of 216 items").wait_for()
     assert counted(page) == len(wanted) > 0
     assert "text=brown+NOT" in page.url
     page.get_by_role("button", name="Show all").click()
-    page.wait_for_function("document.getElementById('status').textContent.startsWith('216')")
+    page.locator("#status", has_text="216 of 216 items").wait_for()
 
 
 def test_an_item_opens_with_every_model_s_choice_and_keys_move_on(page, folder, data):
@@ -123,12 +123,12 @@ def test_an_item_opens_with_every_model_s_choice_and_keys_move_on(page, folder, 
     assert box["x"] == pytest.approx(left, abs=2)
     page.keyboard.press("ArrowRight")
     following = items[first + 1]
-    title = "document.getElementById('detail-title').textContent"
-    page.wait_for_function(f"{title}.includes('{following.track}, no. {following.index}')")
+    title = f"{following.track}, no. {following.index}"
+    page.locator("#detail-title", has_text=title).wait_for()
     assert f"item=color-n2%2F{following.index}%2F{following.track}" in page.url
     page.keyboard.press("Escape")
-    page.wait_for_function("document.activeElement.tagName === 'BUTTON'")
-    assert page.evaluate("document.querySelectorAll('dialog[open]').length") == 0
+    page.locator("#tiles button:focus").wait_for()
+    assert page.locator("dialog[open]").count() == 0
     page.get_by_label("boxes").uncheck()
     assert page.locator("#tiles .box:visible").count() == 0
 
@@ -174,9 +174,7 @@ def test_20000_items_are_filtered_and_searched_and_the_page_stays_small(browser,
         assert shown(page, folder, address) == len(wrong) > 1000
         assert page.locator("#tiles button").count() == TILES
         page.get_by_role("button", name="Next", exact=True).click()
-        page.wait_for_function(
-            "document.querySelector('#pager span').textContent.startsWith('Page 2')"
-        )
+        page.locator("#pager span", has_text="Page 2 of").wait_for()
         assert page.locator("#tiles button").count() == TILES
         assert shown(page, folder, f"text={quote('Scene 4321.')}") == sum(
             "scene 4321." in item.caption.lower() for item in items

