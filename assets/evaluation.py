@@ -9,16 +9,8 @@ from dagster import (
     asset,
 )
 
-# As modules: not every suite has their assets.
-from assets import (
-    # as a module: lists of assets in this one would be loaded twice
-    instabind,
-    agreement,
-    conme_results,
-    faithfulness,
-    finetuning,
-    matching,
-)
+# As modules: not every suite has their assets, and a list of them here would be loaded twice.
+from assets import agreement, conme_results, faithfulness, finetuning, instabind, matching
 from assets.automation import when_changed, when_new_or_changed
 from assets.concepts import captions, concept_set
 from assets.images import images, negatives, paired_set, validated

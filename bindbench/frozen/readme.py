@@ -28,7 +28,7 @@ Seed {seed}. Scored models: {models}.
     bindbench release verify FOLDER
     bindbench release tables FOLDER
     bindbench release leaderboard FOLDER
-    bindbench evaluate MODEL --suite FOLDER/suite.yaml --store FOLDER/store
+    bindbench evaluate --model MODEL --suite FOLDER/suite.yaml --store FOLDER/store
 
 `sha256sum -c SHA256SUMS` checks the files without BindBench. The release's checksum is the sha256
 of SHA256SUMS.

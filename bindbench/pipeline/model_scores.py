@@ -1,7 +1,7 @@
 """The asset ``model_scores``: one model's score of every candidate of a benchmark."""
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -167,12 +167,19 @@ def build(context: Context, key: str, model: RoleSettings) -> Artifact:
         "labels": context.lexicon.labels(get_benchmark(key).task).digest,
     }
     inputs = {name: context.current(name, key) for name in (negatives.NAME, images.NAME)}
-    shards = aligned(settings, inputs)
     slug = ModelName.parse(model.model).slug
+    stored = context.store.current(NAME, partition(key, slug)) if context.store.frozen else None
+    if stored and stored.settings.items() >= (settings | {"inputs": _digests(inputs)}).items():
+        return stored  # of a release, maybe without the items that an erratum withdrew
+    shards = aligned(settings, inputs)
     function = ScoreCandidates(context.suite, key, model)
     summary = functools.partial(summarize, model=model)
     context = context.holding("scorer", model)
     return context.build(NAME, partition(key, slug), SCHEMA, settings, shards, function, summary)
+
+
+def _digests(inputs: Mapping[str, Artifact]) -> dict[str, str]:
+    return {name: artifact.digest for name, artifact in inputs.items()}
 
 
 def summarize(artifact: Artifact, model: RoleSettings) -> dict[str, Any]:

@@ -28,7 +28,7 @@ from bindbench.storage.store import Store
 from bindbench.suite import RoleSettings, VocabularySources
 from bindbench.tasks import TRACKS
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600)]  # of which pip may take most
 
 HERE = Path(__file__).parent
 # Without what they list beside this and the tests don't reach (other models, metrics, downloads).

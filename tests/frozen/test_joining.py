@@ -13,6 +13,7 @@ from bindbench.cli.main import app
 from bindbench.concepts import content_id
 from bindbench.errors import UserError
 from bindbench.frozen import errata
+from bindbench.frozen.checksums import verify
 from bindbench.frozen.joining import joined_rows
 from bindbench.frozen.release import Release, make
 from bindbench.pipeline import model_scores
@@ -121,6 +122,15 @@ def test_an_erratum_reaches_scores_that_were_added(copies):
     where |= {"family": "confusion", "semantics": "strict", "model": "hf:a"}
     found = cell(joined_rows([corrected]), **where)
     assert (found["n_items"], found["accuracy"]) == (len(wins), np.mean(wins))
+
+
+def test_a_model_of_the_release_is_not_scored_again(copies):
+    ids = copies[0].context.current("negatives", KEY).read()["concept_id"].to_pylist()
+    corrected = errata.add(copies[0], KEY, ids[:1], "wrong")
+    context = corrected.context
+    stored = context.store.current("model_scores", f"{KEY}--check-random")
+    assert model_scores.build_named(context, KEY, "check-random").fingerprint == stored.fingerprint
+    assert verify(corrected.folder)
 
 
 def test_the_commands(copies, tmp_path):
