@@ -2,7 +2,7 @@
 
 from dagster import AssetExecutionContext, MaterializeResult, asset
 
-from assets.matching import top_up_assets
+from assets import matching  # as a module: its lists of assets would be loaded twice
 from assets.metadata import result
 from assets.partitions import benchmarks
 from bindbench.pipeline import captions as captions_stage
@@ -25,7 +25,7 @@ def vocabulary(bench: BenchResource) -> MaterializeResult:
     kinds={"parquet"},
     partitions_def=benchmarks,
     code_version=concept_stage.CODE_VERSION,
-    deps=[vocabulary, *top_up_assets],
+    deps=[vocabulary, *matching.top_up_assets],
 )
 def concept_set(context: AssetExecutionContext, bench: BenchResource) -> MaterializeResult:
     """The scenes that a benchmark asks about, sampled from the vocabularies."""

@@ -2,8 +2,8 @@
 
 from dagster import AssetExecutionContext, MaterializeResult, asset
 
+from assets import matching  # as a module: its lists of assets would be loaded twice
 from assets.concepts import captions, concept_set
-from assets.matching import first_check_assets, first_image_assets
 from assets.metadata import picture, result
 from assets.partitions import benchmarks
 from bindbench.pipeline import images as image_stage
@@ -22,7 +22,7 @@ GROUP = "images"
     kinds={"parquet", "image"},
     partitions_def=benchmarks,
     code_version=image_stage.CODE_VERSION,
-    deps=[captions, *first_image_assets, *first_check_assets],
+    deps=[captions, *matching.first_image_assets, *matching.first_check_assets],
     pool="gpu",
 )
 def images(
@@ -39,7 +39,7 @@ def images(
     kinds={"parquet"},
     partitions_def=benchmarks,
     code_version=validation_stage.CODE_VERSION,
-    deps=[concept_set, captions, images, *first_check_assets],
+    deps=[concept_set, captions, images, *matching.first_check_assets],
     pool="gpu",
 )
 def validated(

@@ -8,7 +8,7 @@ import pytest
 
 from bindbench.candidates import candidate_space, candidate_words
 from bindbench.captions.minimal import write_minimal
-from bindbench.concepts import Concept, Sampled, sample_concepts, space_size
+from bindbench.concepts import Concept, Sampled, further_concepts, sample_concepts, space_size
 from bindbench.errors import UserError
 from bindbench.semantics import FALSE, text_semantics
 from bindbench.tasks import BENCHMARKS, get_benchmark
@@ -218,3 +218,26 @@ def test_100_000_concepts_with_minimal_captions_take_seconds(lexicon):
     texts = {write_minimal(s.concept, lexicon).text for s in sampled}
     assert len(texts) == 100_000
     assert time.process_time() - start < 20
+
+
+@pytest.mark.parametrize("counterparts", [False, True])
+def test_further_concepts_are_those_that_a_longer_sequence_has(lexicon, counterparts):
+    benchmark = BENCHMARKS["color-n2"]
+    longer = sample_concepts(benchmark, lexicon, 60, 3, counterparts=counterparts)
+    found = further_concepts(benchmark, lexicon, 20, 40, 3, counterparts=counterparts)
+    assert found.count == 40
+    nouns, colors = lexicon.objects.names, lexicon.colors.names
+    for place, expected in enumerate(longer[20:]):
+        assert found.sampled(place, expected.index) == expected
+        assert tuple(nouns[i] for i in found.objects[place]) == expected.concept.objects
+        assert tuple(colors[i] for i in found.labels[place]) == expected.concept.labels
+
+
+def test_further_concepts_end_with_the_space_or_come_again(lexicon):
+    benchmark = BENCHMARKS["color-n1"]
+    size = space_size(benchmark, lexicon)
+    assert further_concepts(benchmark, lexicon, size - 5, 20, 0).count == 5
+    again = further_concepts(benchmark, lexicon, size - 5, 20, 0, replicates=True)
+    assert again.count == 20
+    longer = sample_concepts(benchmark, lexicon, 15, 0, start=size, replicates=True)
+    assert [again.sampled(5 + i, size + i) for i in range(15)] == longer

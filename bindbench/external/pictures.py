@@ -10,7 +10,7 @@ from PIL import Image as PILImage
 
 from bindbench.errors import NAMED, UserError
 from bindbench.external.items import ExternalItem
-from bindbench.models.base import Image
+from bindbench.models.base import Box, Image
 
 MOST_PIXELS = 64_000_000  # a decoded picture takes three bytes for each
 # What photographs come as. Pillow reads others by programs that it starts.
@@ -66,14 +66,18 @@ def read_picture(path: Path, item: ExternalItem) -> Image:
     except (OSError, SyntaxError, ValueError) as error:
         reason = str(error).splitlines()[0].rstrip(".")
         raise UserError(f"{path} can't be read as a picture: {reason}.") from None
-    if item.crop is None:
-        return np.asarray(whole)
-    left, top, right, bottom = item.crop
-    box = max(0, left), max(0, top), min(whole.width, right), min(whole.height, bottom)
-    part = whole.crop(tuple(map(round, box))) if box[0] < box[2] and box[1] < box[3] else None
-    if part is None or not math.prod(part.size):
-        raise UserError(f"{item.where}: its box has no pixels in {path} ({whole.size}).")
-    return np.asarray(part)
+    return np.asarray(whole) if item.crop is None else _part(whole, item.crop, path, item)
+
+
+def _part(whole: PILImage.Image, crop: Box, path: Path, item: ExternalItem) -> Image:
+    left, top = max(0, round(crop[0])), max(0, round(crop[1]))
+    right, bottom = min(whole.width, round(crop[2])), min(whole.height, round(crop[3]))
+    if left >= right or top >= bottom:
+        raise UserError(
+            f"{item.where}: its box has no pixels in {path}, which has "
+            f"{whole.width} x {whole.height}."
+        )
+    return np.asarray(whole.crop((left, top, right, bottom)))
 
 
 def _too_large(path: Path, pixels: str) -> UserError:

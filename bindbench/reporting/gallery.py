@@ -107,9 +107,9 @@ def _details(item: GalleryItem, captions: dict[str, str], models: Sequence[str])
         ],
         "reason": wording.reason_text(item.reason),
         "texts": texts,
-        "chose": [
+        "chose": sorted(
             [models.index(choice.model), texts.index(choice.text), choice.right]
             for choice in item.choices
             if choice.model in models
-        ],
+        ),
     }

@@ -15,11 +15,12 @@ def numbers_html() -> Markup:
     parser = MarkdownIt("commonmark").enable("table")
     tokens = parser.parse(NUMBERS.read_text(encoding="utf-8"))
     title = next(i for i, token in enumerate(tokens) if token.type == "heading_close")
-    body, heading = tokens[title + 1 :], ""
+    body, heading, tables = tokens[title + 1 :], "", 0
     for number, token in enumerate(body):
         if token.type == "heading_open":
             heading = body[number + 1].content
-        _fit(token, f"Table: {heading}")
+        tables += token.type == "table_open"
+        _fit(token, f"Table {tables}: {heading}")
     return Markup(parser.renderer.render(body, parser.options, {}))
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bindbench.pipeline import top_up
+from bindbench.pipeline.top_up_ledger import KINDS
 from bindbench.tables.inputs import Inputs
 from bindbench.tables.number import Number, Source, Unit, missing
 
@@ -31,7 +32,7 @@ def table_match_prior(inputs: Inputs) -> Iterator[Number]:
 def _benchmark(key: str, summary: Row) -> Iterator[Number]:
     before, after = summary["rounds"][0], summary["rounds"][-1]
     for name in after["sets"]:
-        for kind in top_up.KINDS:
+        for kind in KINDS:
             first, last = before["sets"][name][kind], after["sets"][name][kind]
             title = f"{kind.removesuffix('s')} TV"
             cells: tuple[tuple[str, float, Unit], ...] = (

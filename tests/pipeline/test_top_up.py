@@ -16,6 +16,7 @@ from bindbench.models.family import Family, NoOptions
 from bindbench.pipeline import concept_set, filter_shift, spine, top_up, validated
 from bindbench.pipeline.base import Context
 from bindbench.pipeline.spine import IdleEngine, Outdated
+from bindbench.pipeline.top_up_ledger import KINDS
 from bindbench.storage.store import Store
 from bindbench.suite import MatchPrior, resolve_suite
 from bindbench.tasks import TRACKS
@@ -109,7 +110,7 @@ def test_before_and_after_and_the_cost_are_recorded(built):
     first, last = summary["rounds"][0], summary["rounds"][-1]
     after = distances(matched)
     for track in TRACKS:
-        for kind, measure in zip(top_up.KINDS, MEASURES, strict=True):
+        for kind, measure in zip(KINDS, MEASURES, strict=True):
             assert first["sets"][track][kind]["tv"] == plain[track, measure]["value"]
             assert last["sets"][track][kind]["tv"] == after[track, measure]["value"]
             assert last["sets"][track][kind]["null_high"] == after[track, measure]["null_high"]
