@@ -199,11 +199,11 @@ def _survival(aims: Sequence[_Aim], mean: float) -> np.ndarray:
 
 
 def _by_unit(concepts: np.ndarray, unit: int) -> np.ndarray:
-    return concepts.reshape(-1, unit).any(axis=1)
+    return np.logical_or.reduce(concepts.reshape(-1, unit), axis=1)
 
 
 def _any_wanted(aims: Sequence[_Aim]) -> np.ndarray:
-    return np.stack([aim.wanted[aim.words].any(axis=1) for aim in aims]).any(axis=0)
+    return np.logical_or.reduce([aim.wanted[aim.words].any(axis=1) for aim in aims])
 
 
 def _wanted(aims: Sequence[_Aim], at: int) -> bool:

@@ -70,6 +70,8 @@ def audit(form: Form, data: Data, as_json: Json = False) -> None:
         cues = [asdict(cue) | {"leak": cue.leak} for cue in found]
         print(json.dumps({"items": len(items), "cues": cues}, indent=1))
         return
+    said = f"{data}: {sum(cue.leak for cue in found)} leaks in {len(items):,} items"
+    Console().print(said, highlight=False, markup=False, soft_wrap=True)
     rows = tuple(
         (
             f"{cue.direction} {cue.cue.replace('_', ' ')}",
@@ -79,9 +81,9 @@ def audit(form: Form, data: Data, as_json: Json = False) -> None:
         for cue in found
         if cue.leak
     )
-    title = f"{data.name}: {len(rows)} leaks in {len(items):,} items"
-    headers = ("Cue", "Accuracy", "Credit", "Chance", "Told apart")
-    _show(Grid(title, headers, rows, names=1, note="What a model gets that sees one cue alone."))
+    if rows:
+        headers = ("Cue", "Accuracy", "Credit", "Chance", "Told apart")
+        _show(Grid("Right by one cue alone", headers, rows, names=1))
 
 
 @external.command()
