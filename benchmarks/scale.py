@@ -26,7 +26,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 from null_models import register
 
 from bindbench.engine.local import LocalEngine
-from bindbench.pipeline import leaderboard, model_scores, negatives, report
+from bindbench.pipeline import leaderboard, model_scores, negatives, report, tables
 from bindbench.pipeline.base import Context
 from bindbench.pipeline.spine import BENCHMARK_STAGES, build_vocabulary
 from bindbench.storage.store import Artifact, Store
@@ -35,6 +35,7 @@ from bindbench.suite import Suite, resolve_suite
 register()  # here, so that worker processes know the stand-ins as well
 
 KEY = "color-n3"
+SHOWN = (tables.NAME, report.NAME)  # what is made of the leaderboard, and not in the totals
 ROLES = ("writer", "generator", "detector", "judge")
 NULL = {"model": "null:null", "batch_size": 64}
 MIB = 2**20
@@ -61,6 +62,7 @@ def stages() -> dict[str, Callable[[Context], Artifact]]:
         named[stage.NAME] = lambda context, stage=stage: stage.build(context, KEY)
     named[model_scores.NAME] = lambda context: model_scores.build_named(context, KEY, slug)
     named[leaderboard.NAME] = leaderboard.build
+    named[tables.NAME] = tables.build
     named[report.NAME] = report.build
     return named
 
@@ -158,7 +160,7 @@ def run_apart(concepts: int, options: argparse.Namespace) -> dict[str, Any]:
 
 def summary(found: dict[str, Any]) -> str:
     """Return the totals of one size, up to the leaderboard."""
-    rows = [row for row in found["stages"] if row["stage"] != report.NAME]
+    rows = [row for row in found["stages"] if row["stage"] not in SHOWN]
     candidates = next(row for row in rows if row["stage"] == negatives.NAME)
     return (
         f"{found['concepts']} concepts to the leaderboard: {total(found, 'seconds'):.0f} s "

@@ -12,6 +12,7 @@ import numpy as np
 
 from bindbench.errors import UserError
 from bindbench.evaluation import BuiltBenchmark, BuiltItem, open_benchmark
+from bindbench.pipeline import negatives
 from bindbench.semantics import FALSE, REASONS, SEMANTICS
 from bindbench.storage.store import Store
 from bindbench.suite import Suite
@@ -45,7 +46,7 @@ def open_suite(suite: Suite, store: Store, wanted: Sequence[str]) -> Exported:
                 f"{key} is not in the suite {suite.name}: it has {', '.join(suite.benchmarks)}."
             )
     keys = dict.fromkeys(wanted) or [
-        key for key in suite.benchmarks if store.current("negatives", key) is not None
+        key for key in suite.benchmarks if store.current(negatives.NAME, key) is not None
     ]
     if not keys:
         raise UserError(
@@ -101,11 +102,6 @@ def shards(benchmark: BuiltBenchmark) -> Iterator[dict[Track, list[Item]]]:
         yield found
 
 
-def items(benchmark: BuiltBenchmark, track: Track) -> Iterator[Item]:
-    """Yield the items of a track in the order of their index."""
-    yield from (_item(built) for built in benchmark.every(track))
-
-
 def _item(built: BuiltItem) -> Item:
     asked = built.question
     families = tuple(name or POSITIVE for name in asked.families)
@@ -121,6 +117,7 @@ def new_folder(out: Path) -> Iterator[Path]:
     """
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise UserError(f"{out} is not empty: give a new folder for the export.")
+    out = out.absolute()
     part = out.with_name(f".{out.name}.{os.getpid()}.part")
     try:
         part.mkdir(parents=True)

@@ -94,8 +94,9 @@ def _sample(rows: Sequence[T], count: int, *seed: object) -> list[T]:
 
 
 def _concordance(context: Context, key: str, count: int, seed: int) -> Iterator[Question]:
-    columns = ["concept_id", "scene_id", "track", "caption", "accepted"]
+    columns = ["concept_id", "scene_id", "track", "caption", "presence", "accepted"]
     rows = context.current(validated.NAME, key).read(columns).to_pylist()
+    rows = [row for row in rows if row["presence"] != "not_run"]  # an image was made
     for track in TRACKS:
         own = [row for row in rows if row["track"] == track]
         for row in _sample(own, count, seed, "concordance", key, track):

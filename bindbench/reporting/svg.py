@@ -72,7 +72,7 @@ def name(words: str, y: float) -> str:
 def line(x1: float, y1: float, x2: float, y2: float, color: str = "", width: float = 1.5) -> str:
     """Return a line; without a color a whisker."""
     look = f'style="stroke:var(--{color});stroke-width:{width:g}"' if color else 'class="whisker"'
-    return f'<line {look} x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}"/>'
+    return f'<line {look} x1="{x1:.1f}" x2="{x2:.1f}" y1="{y1:.1f}" y2="{y2:.1f}"/>'
 
 
 def rectangle(x: float, y: float, width: float, height: float, color: str) -> str:
