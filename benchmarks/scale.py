@@ -172,7 +172,7 @@ def summary(found: dict[str, Any]) -> str:
 
 def total(found: dict[str, Any], column: str) -> float:
     """Return the sum of a column up to the leaderboard."""
-    return sum(row[column] for row in found["stages"] if row["stage"] != report.NAME)
+    return sum(row[column] for row in found["stages"] if row["stage"] not in SHOWN)
 
 
 def main() -> None:
