@@ -148,7 +148,7 @@ class Store:
 
     @property
     def frozen(self) -> bool:
-        """Whether it is a release's: scores stand as they are, and their models need not be here."""
+        """Whether it is a release's: scores stand as they are, their models need not be here."""
         return file_size(self.path / FROZEN) is not None
 
     def partition_path(self, asset: str, partition: str) -> UPath:

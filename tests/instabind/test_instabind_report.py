@@ -15,10 +15,10 @@ from bindbench.errors import UserError
 from bindbench.instabind.annotations import Annotations
 from bindbench.instabind.outputs import Outputs
 from bindbench.instabind.report import render_report
-from bindbench.reporting.charts import Bar, bars, stacks
 from bindbench.instabind.report_data import findings, statistics, subjects
 from bindbench.instabind.report_files import read_folder, write_report
 from bindbench.instabind.report_gallery import misbindings
+from bindbench.reporting.charts import Bar, bars, stacks
 
 RAW = dataset(
     image("im", group("g", ["red", "blue", "green"])),
