@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from pydantic import BaseModel
 from rich.console import Console
 
 from bindbench.errors import unknown_name
@@ -46,12 +47,19 @@ def _family(family: Family, every_name: bool) -> dict[str, Any]:
         "weights": {name: _weights_of(family, name) for name in family.models},
         "options": {
             name: {
-                "default": info.get_default(call_default_factory=True),
+                "default": _plain(info.get_default(call_default_factory=True)),
                 "description": info.description or "",
             }
             for name, info in family.options.model_fields.items()
         },
     }
+
+
+def _plain(default: Any) -> Any:
+    """Return an option's default as JSON data: what differs from the defaults of its own fields."""
+    if isinstance(default, BaseModel):
+        return default.model_dump(mode="json", exclude_defaults=True)
+    return default
 
 
 def _weights_of(family: Family, name: str) -> dict[str, Any]:

@@ -217,6 +217,7 @@ class Shard:
 
     def __init__(self, cases: list[tuple[Concept, Scene]]) -> None:
         self.cases = cases
+        self.artifacts = (concept_set.NAME, captions.NAME, images.NAME)
 
     def rows(self, asset: str, columns: Any = None) -> list[dict[str, Any]]:
         return [

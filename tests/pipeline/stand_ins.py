@@ -78,6 +78,7 @@ def cheap_context(root: Path, **fields) -> Iterator[Context]:
             family = Family(role, "stand", ("in",), NoOptions, lambda *_, made=made: made())
             patch.setitem(registry.FAMILIES, (role, "stand"), family)
         patch.setattr("bindbench.pipeline.judging.label_verdict", lambda *_: ("pass", ""))
+        registry._load.cache_clear()  # another test's stand-ins have the same names
         suite = small_suite(**fields)
         stand_in = registry.RoleSettings(model="stand:in")
         profile = suite.profile.model_copy(update=dict.fromkeys(roles, stand_in))
