@@ -1,14 +1,11 @@
 """The card of an exported dataset: what ``datasets`` reads at its top, and words for people."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import yaml
 
+from bindbench.exporting.data_files import DataFile
 from bindbench.exporting.items import Exported, families_of
-
-if TYPE_CHECKING:
-    from bindbench.exporting.huggingface import DataFile
 
 _TEXT = """
 # {name}
@@ -42,7 +39,7 @@ as wrong in strict accuracy.
 """
 
 
-def card(suite: Exported, files: Sequence["DataFile"]) -> str:
+def card(suite: Exported, files: Sequence[DataFile]) -> str:
     """Return ``README.md``: configs and splits as YAML, then a description."""
     first, name = files[0], suite.suite.name
     described = _TEXT.format(
@@ -62,7 +59,7 @@ def card(suite: Exported, files: Sequence["DataFile"]) -> str:
     return f"---\n{yaml.safe_dump(head, sort_keys=False)}---\n{described}"
 
 
-def splits(files: Sequence["DataFile"]) -> dict[tuple[str, str], list["DataFile"]]:
+def splits(files: Sequence[DataFile]) -> dict[tuple[str, str], list[DataFile]]:
     """Return the files of each benchmark and split."""
     found: dict[tuple[str, str], list[DataFile]] = {}
     for file in files:
@@ -70,7 +67,7 @@ def splits(files: Sequence["DataFile"]) -> dict[tuple[str, str], list["DataFile"
     return dict(sorted(found.items(), key=lambda entry: entry[0][0]))
 
 
-def _configs(files: Sequence["DataFile"]) -> list[dict[str, object]]:
+def _configs(files: Sequence[DataFile]) -> list[dict[str, object]]:
     configs: dict[str, list[dict[str, object]]] = {}
     for (key, split), own in splits(files).items():
         entry = {"split": split, "path": [file.path for file in own]}
@@ -78,7 +75,7 @@ def _configs(files: Sequence["DataFile"]) -> list[dict[str, object]]:
     return [{"config_name": key, "data_files": entries} for key, entries in configs.items()]
 
 
-def _lines(suite: Exported, files: Sequence["DataFile"]) -> list[str]:
+def _lines(suite: Exported, files: Sequence[DataFile]) -> list[str]:
     families = {one.key: " and ".join(families_of(one.key)) for one in suite.benchmarks}
     return [
         f"| `{key}` | `{split}` | {sum(file.rows for file in own):,} | {families[key]} |"

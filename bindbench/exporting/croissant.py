@@ -2,13 +2,11 @@
 
 import json
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bindbench.exporting.card import splits
+from bindbench.exporting.data_files import DataFile
 from bindbench.exporting.items import Exported
-
-if TYPE_CHECKING:
-    from bindbench.exporting.huggingface import DataFile
 
 CONFORMS = "http://mlcommons.org/croissant/1.0"
 CONTEXT: dict[str, Any] = {
@@ -66,7 +64,7 @@ _TEXTS = {
 }
 
 
-def croissant(suite: Exported, files: Sequence["DataFile"]) -> str:
+def croissant(suite: Exported, files: Sequence[DataFile]) -> str:
     """Return the metadata as JSON."""
     name = suite.suite.name
     found = {
@@ -81,7 +79,7 @@ def croissant(suite: Exported, files: Sequence["DataFile"]) -> str:
     return json.dumps(found, indent=2, ensure_ascii=False) + "\n"
 
 
-def _file(file: "DataFile") -> dict[str, Any]:
+def _file(file: DataFile) -> dict[str, Any]:
     return {
         "@type": "cr:FileObject",
         "@id": file.path,
@@ -93,7 +91,7 @@ def _file(file: "DataFile") -> dict[str, Any]:
     }
 
 
-def _records(file: "DataFile") -> dict[str, Any]:
+def _records(file: DataFile) -> dict[str, Any]:
     name = file.path.removeprefix("data/").removesuffix(".parquet")
     image = _field(name, file, "image", "sc:ImageObject", "The picture.")
     image["source"]["extract"]["column"] = "image"
@@ -112,7 +110,7 @@ def _records(file: "DataFile") -> dict[str, Any]:
     }
 
 
-def _field(record: str, file: "DataFile", column: str, kind: str, said: str) -> dict[str, Any]:
+def _field(record: str, file: DataFile, column: str, kind: str, said: str) -> dict[str, Any]:
     return {
         "@type": "cr:Field",
         "@id": f"{record}/{column}",

@@ -6,13 +6,15 @@ strict and paper accuracy can be computed from it. Shard by shard: nothing is he
 
 import hashlib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
 
 from bindbench.errors import UserError
 from bindbench.evaluation import BuiltBenchmark
+from bindbench.exporting.card import card
+from bindbench.exporting.croissant import croissant
+from bindbench.exporting.data_files import DataFile
 from bindbench.exporting.items import Exported, Item, families_of, new_folder, shards
 from bindbench.pipeline.base import strings, table
 from bindbench.storage.schema import IMAGE, encode
@@ -37,19 +39,6 @@ SCHEMA = pa.schema(
 )
 
 
-@dataclass(frozen=True)
-class DataFile:
-    """A written Parquet file."""
-
-    benchmark: str
-    split: str
-    path: str  # in the folder
-    rows: int
-    bytes: int
-    sha256: str
-    families: tuple[str, ...]  # those that an item has a false caption of
-
-
 def export(suite: Exported, out: Path) -> list[DataFile]:
     """Write the dataset, its card and its Croissant metadata; return the data files.
 
@@ -62,9 +51,6 @@ def export(suite: Exported, out: Path) -> list[DataFile]:
 
 def write_dataset(suite: Exported, folder: Path) -> list[DataFile]:
     """Write the dataset into a folder that is there."""
-    from bindbench.exporting.card import card
-    from bindbench.exporting.croissant import croissant
-
     files = [file for one in suite.benchmarks for file in _write_benchmark(one, folder)]
     if not files:
         raise UserError(f"No image of the suite {suite.suite.name} was accepted: nothing to write.")
