@@ -41,8 +41,8 @@ def compare(
     suites = suite or ["embedded"]
     if len(models) != 2 or len(suites) > 2:
         raise UserError(
-            f"{len(models)} models in {len(suites)} suites are given: name two models, and one "
-            "suite for both or one for each."
+            f"Models given: {len(models)}, suites: {len(suites)}; name two models, and one suite "
+            "for both or one for each."
         )
     first, second = (
         Side.of(context_of(source, store), model)

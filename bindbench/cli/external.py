@@ -70,7 +70,9 @@ def audit(form: Form, data: Data, as_json: Json = False) -> None:
         cues = [asdict(cue) | {"leak": cue.leak} for cue in found]
         print(json.dumps({"items": len(items), "cues": cues}, indent=1))
         return
-    said = f"{data}: {sum(cue.leak for cue in found)} leaks in {len(items):,} items"
+    apart = len({item.cluster for item in items})  # what is told from chance has one item of each
+    leaks = sum(cue.leak for cue in found)
+    said = f"{data}: {leaks} leaks in {len(items):,} items, {apart:,} independent ones"
     Console().print(said, highlight=False, markup=False, soft_wrap=True)
     rows = tuple(
         (

@@ -50,7 +50,7 @@ def print_summary(context: Context, console: Console) -> None:
 def print_matching(context: Context, console: Console) -> None:
     """Print how far words are from the prior before and after, and what that took."""
     from bindbench.tables.inputs import Inputs
-    from bindbench.tables.layout import grids
+    from bindbench.tables.layout import grids, remarks
     from bindbench.tables.match_prior import table_match_prior
 
     found = {
@@ -58,5 +58,8 @@ def print_matching(context: Context, console: Console) -> None:
         for key in context.suite.benchmarks
         if (part := context.store.current(top_up.NAME, key))
     }
-    for grid in grids(list(table_match_prior(Inputs(context.suite, found)))):
+    numbers = list(table_match_prior(Inputs(context.suite, found)))
+    for grid in grids(numbers):
         console.print(to_table(grid))
+    for remark in remarks(numbers):
+        console.print(remark, highlight=False, markup=False, soft_wrap=True)

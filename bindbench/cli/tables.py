@@ -22,7 +22,7 @@ from bindbench.reporting.tables import Grid, to_table
 from bindbench.storage.store import Store
 from bindbench.tables.catalogue import TABLES, TableOf, numbers_of, table_of
 from bindbench.tables.inputs import Inputs
-from bindbench.tables.layout import grids, name_of, notes, text
+from bindbench.tables.layout import grids, notes, remarks, text
 from bindbench.tables.number import SCHEMA, Number, Source, from_rows, to_row
 from bindbench.tables.published import only_published
 from bindbench.tables.sources import find, rows_of
@@ -57,6 +57,11 @@ def run_tables(asked: Asked, source: str, store: str | None) -> None:
     place = Store(store_of(store), suite.name)
     context = Context(joined(suite, read_record(place)), place, LocalEngine(1))
     inputs = stage.inputs(context)
+    if not inputs.artifacts:
+        raise UserError(
+            f"Nothing of suite {suite.name} is in {place.root}: build it with "
+            f"'bindbench run --suite {source}', or name another --store."
+        )
     made = _made(context, inputs, chosen, asked.published)
     if asked.rows is not None:
         _show_rows(find([n for own in made.values() for n in own], asked.rows), inputs, asked)
@@ -94,13 +99,15 @@ def _show_tables(chosen: Sequence[TableOf], made: Mapping[str, list[Number]], as
     say = Console(file=page, width=WIDTH) if asked.out else Console()
     for one in chosen:
         numbers = made[one.number]
-        say.rule(f"{name_of(one.number)}. {one.title}", align="left")
+        say.rule(one.heading, align="left")
         say.print(one.about, style="dim", highlight=False, markup=False)
         if asked.published and one.lost:
             say.print(NO_BODY, style="dim", highlight=False)
         for grid in grids(numbers, asked.published, say.width):
             say.print()
             say.print(to_table(grid))
+        for remark in remarks(numbers):
+            say.print(remark, style="dim", highlight=False, markup=False)
         for note in notes(numbers):
             say.print(f"Missing: {note}", style="yellow", highlight=False, markup=False)
         say.print()

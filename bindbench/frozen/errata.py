@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from bindbench.concepts import content_id
 from bindbench.errors import UserError, unknown_name
 from bindbench.frozen import checksums
-from bindbench.frozen.release import ERRATA, Release, write_facts, write_yaml
+from bindbench.frozen.release import ERRATA, Release, write_facts, write_readme, write_yaml
 from bindbench.pipeline import model_scores, negatives, paired_set
 from bindbench.pipeline.base import Context, ShardInputs
 from bindbench.storage.datasets import Shard, build
@@ -66,10 +66,16 @@ def add(release: Release, key: str, concepts: Sequence[str], reason: str) -> Rel
     if not concepts:
         raise UserError(f"There is no concept to withdraw from {key}: give ids with --concept.")
     known = set(context.current(negatives.NAME, key).read(["concept_id"])["concept_id"].to_pylist())
-    for concept in concepts:
-        if concept not in known:
-            raise unknown_name("concept", concept, known, f"the items of {key} in {release.title}")
     earlier = read_errata(release)
+    gone = {c: e.number for e in earlier if e.benchmark == key for c in e.concepts}
+    for concept in concepts:
+        if concept in gone:
+            raise UserError(f"Concept {concept} of {key} is withdrawn by e{gone[concept]} already.")
+        if concept not in known:
+            raise UserError(
+                f"{key} in {release.title} has no item of concept {concept}: give an id that "
+                "stands in the column concept_id of its candidates."
+            )
     erratum = Erratum(
         number=len(earlier) + 1,
         benchmark=key,
@@ -85,6 +91,7 @@ def add(release: Release, key: str, concepts: Sequence[str], reason: str) -> Rel
     facts = release.facts.model_copy(update={"version": f"{base}+e{erratum.number}"})
     corrected = replace(release, facts=facts)
     write_facts(corrected)
+    write_readme(corrected)
     corrected.seal()
     return corrected
 

@@ -112,20 +112,27 @@ def make(context: Context, version: str, folder: Path, license_text: str) -> str
     target = Store(folder / STORE, context.suite.name)
     for artifact in artifacts(context):
         _copy(artifact, target)
-    Path(str(target.path), FROZEN).write_text(f"{version}\n")
     release = Release(
         folder,
         Facts(name=context.suite.name, version=version, bindbench=bindbench.__version__),
     )
     write_facts(release)
     write_text(folder / LICENSE, license_text)
-    write_text(folder / README, readme(release.context, release.title, bindbench.__version__))
+    write_readme(release)
     return release.seal()
 
 
 def write_facts(release: Release) -> None:
-    """Write ``release.yaml``."""
+    """Write ``release.yaml``, and the version into the store."""
     write_yaml(release.folder / FILE, release.facts.model_dump())
+    store = Path(str(release.context.store.path))
+    write_text(store / FROZEN, f"{release.facts.version}\n")
+
+
+def write_readme(release: Release) -> None:
+    """Write what the release holds now."""
+    text = readme(release.context, release.title, release.facts.bindbench)
+    write_text(release.folder / README, text)
 
 
 def write_yaml(path: Path, value: Any) -> None:

@@ -140,13 +140,13 @@ def _annotations(path: Path, row: Any, key: str, form: Form) -> list[Judgement]:
         )
     found: dict[str, Judgement] = {}
     for one in given:
-        if one.get("was_cancelled"):
+        if one.get("was_cancelled") or not one.get("result"):  # skipped, or left empty
             continue
         where = f"{path}, line {one.line}"
         name = _annotator(one.get("completed_by"))
         if name in found:
             raise UserError(f"{where}: {name} has judged the task {key!r} twice: keep one.")
-        found[name] = _judgement(where, key, name, one.get("result") or [], _own(row, form))
+        found[name] = _judgement(where, key, name, one["result"], _own(row, form))
     return list(found.values())
 
 

@@ -41,8 +41,11 @@ def read_page(path: Path, questions: Mapping[str, Question]) -> list[Judgement]:
         UserError: not such a file, or an answer to no question of this audit.
     """
     raw = read_json(path)
-    if not is_page(raw):
-        raise UserError(f"{path} holds no answers of the page: save them there once more.")
+    if not (raw["name"] and isinstance(raw["name"], str) and isinstance(raw["answers"], dict)):
+        raise UserError(
+            f"{path}: name must be who answered, and answers an object from question id to the "
+            "answer: save them on the page once more."
+        )
     found = []
     for key, chosen in raw["answers"].items():
         if key not in questions:
@@ -52,10 +55,5 @@ def read_page(path: Path, questions: Mapping[str, Question]) -> list[Judgement]:
 
 
 def is_page(raw: object) -> bool:
-    """Whether a JSON document is what the page saves."""
-    return (
-        isinstance(raw, dict)
-        and isinstance(raw.get("name"), str)
-        and bool(raw["name"])
-        and isinstance(raw.get("answers"), dict)
-    )
+    """Whether a JSON document looks like what the page saves."""
+    return isinstance(raw, dict) and {"name", "answers"} <= set(raw)

@@ -218,7 +218,13 @@ def read(context: Context, folder: Path, labels: Sequence[Path]) -> Artifact:
 
 
 def _judgements(path: Path, questions: Mapping[str, Question]) -> list[Judgement]:
-    if is_page(read_json(path)):
+    raw = read_json(path)
+    if isinstance(raw, dict) and not is_page(raw):
+        raise UserError(
+            f"{path} is neither Label Studio's export, which is a list of tasks, nor what the page "
+            "saves, which has name and answers."
+        )
+    if is_page(raw):
         return read_page(path, questions)
     # Tasks of all kinds may be in one project; each has the answers that it was given out with.
     return read_judgements(path, list(questions), FORMS["swap"])

@@ -50,7 +50,9 @@ class Side:
     @property
     def name(self) -> str:
         """The model and the suite."""
-        return f"{self.model} in {self.context.suite.name}"
+        version = self.context.store.frozen
+        suite = f"{self.context.suite.name} {version}" if version else self.context.suite.name
+        return f"{self.model} in {suite}"
 
     def scores(self, key: str) -> Artifact | None:
         """Return the model's scores on a benchmark, if it has any that are of now."""

@@ -16,7 +16,9 @@ class DamageError(UserError):
     """A file of a finished artifact is not what it was; a repair can make it again."""
 
     def __init__(self, path: object, why: str):
-        super().__init__(f"{path} {why}: run again with --repair to recompute it.")
+        super().__init__(
+            f"{path} {why}: run again with --repair to recompute it, or copy a release again."
+        )
 
 
 @dataclass(frozen=True)

@@ -147,9 +147,14 @@ class Store:
         self.path = self.root / safe_name(suite)
 
     @property
-    def frozen(self) -> bool:
-        """Whether it is a release's: scores stand as they are, their models need not be here."""
-        return file_size(self.path / FROZEN) is not None
+    def frozen(self) -> str:
+        """The version of the release that it is, else "".
+
+        In a release scores stand as they are, and their models need not be here.
+        """
+        if file_size(self.path / FROZEN) is None:
+            return ""
+        return read_bytes(self.path / FROZEN).decode().strip()
 
     def partition_path(self, asset: str, partition: str) -> UPath:
         """Return the folder that holds all artifacts of a partition."""

@@ -38,6 +38,11 @@ class TableOf:
     stored: bool = True  # False: it is of the machine, and computed when it is shown
 
     @property
+    def heading(self) -> str:
+        """The line above it: those beyond the paper's have no number."""
+        return f"Table {self.number}. {self.title}" if self.number.isdecimal() else self.title
+
+    @property
     def lost(self) -> bool:
         """Whether it is the paper's, and the paper's text lacks its values."""
         return self.number.isdecimal() and published(self.number) is None

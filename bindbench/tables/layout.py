@@ -42,6 +42,12 @@ def name_of(table: str) -> str:
     return f"Table {table}" if table.isdecimal() else table.capitalize()
 
 
+def remarks(numbers: Sequence[Number]) -> list[str]:
+    """Return what is to be said of numbers that are there, each once, with its row."""
+    said = (f"{n.row}: {n.note}" for n in numbers if n.value is not None and n.note)
+    return list(dict.fromkeys(said))
+
+
 def notes(numbers: Sequence[Number]) -> list[str]:
     """Return why some numbers are missing, each reason once."""
     missing = (n.note for n in numbers if n.value is None and n.note != ONLY)

@@ -51,7 +51,7 @@ def _benchmark(key: str, summary: Row) -> Iterator[Number]:
         ("words given up", sum(map(len, summary["given_up"].values())), "count"),
     )
     for column, value, unit in cost:
-        yield _number(key, "cost", column, value, unit, f"stopped: {summary['why']}")
+        yield _number(key, "cost", column, value, unit, f"it ended because {summary['why']}")
 
 
 def _number(key: str, block: str, column: str, value: float, unit: Unit, note: str = "") -> Number:

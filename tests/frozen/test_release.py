@@ -150,7 +150,7 @@ def test_withdrawing_one_by_one_gives_the_same_figures(context, release, frozen,
 @pytest.mark.parametrize(
     ("key", "ids", "reason", "wrong"),
     [
-        (KEY, ["nowhere"], "x", "concept 'nowhere'"),
+        (KEY, ["nowhere"], "x", "no item of concept nowhere"),
         ("color-n3", ["x"], "x", "benchmark 'color-n3'"),
         (KEY, [], "x", "no concept"),
         (KEY, None, " ", "--reason"),

@@ -158,7 +158,9 @@ def test_the_page_s_answers_are_read_and_the_last_answer_counts(
         ('{"name": "P", "answers": {"x": "yes"}}', "no question 'x' in this audit"),
         ('{"name": "P", "answers": {}}', "hold no answers"),
         ("[]", "hold no answers"),
-        ('{"name": ""}', "no export of Label Studio"),
+        ('{"name": "P"}', "neither Label Studio's export"),
+        ('{"name": "", "answers": {}}', "name must be who answered"),
+        ('{"name": "P", "answers": []}', "answers an object from question id"),
     ],
 )
 def test_mistakes_are_one_sentence(context, folder, tmp_path, document, words):
