@@ -144,6 +144,11 @@ def test_withdrawing_one_by_one_gives_the_same_figures(context, release, frozen,
     step = errata.add(second, KEY, ids[:1], "wrong")
     step = errata.add(step, KEY, ids[1:], "wrong as well")
     assert step.facts.version == "1.0.0+e2"
+    assert step.context.store.frozen == "1.0.0+e2"
+    items = step.context.current("negatives", KEY).summary["items"]
+    assert f"{items['minimal']} minimal items" in (step.folder / "README.md").read_text()
+    with pytest.raises(UserError, match=f"{ids[0]} of {KEY} is withdrawn by e1 already"):
+        errata.add(step, KEY, ids[:1], "again")
     assert made(step.context) == made(release.context)
 
 

@@ -387,6 +387,7 @@ def test_a_calibration_of_all_benchmarks_together_stands_on_the_overview(data):
     lines = [row for row in Page(pages["quality.html"]).rows if row and row[0][1] == "leaked"]
     assert [value for _, value in lines[0][1:]] == ["0.875", "0.875"]
     assert "at worst, at most 6.0%" in pages["index.html"]
+    assert 'href="quality.html#calibration"' in pages["index.html"]
     assert "quality.html#calibration" in pages["benchmark-color-n2.html"]
 
 
