@@ -333,9 +333,11 @@ SPEAKING = ("UserError", "DamageError", "ShardError")
 
 
 def failures(result: "ExecuteInProcessResult") -> list[str]:
-    """Return one line for each failed step and each failed check."""
+    """Return one line for each failed step and each failed check, or why the run itself failed."""
     lines = []
     for event in result.all_events:
+        if event.event_type_value == "PIPELINE_FAILURE" and event.job_failure_data.error:
+            lines.append(event.job_failure_data.error.message.strip())
         if event.is_step_failure:
             error = event.step_failure_data.error
             while error and error.cause and error.cls_name not in SPEAKING:
