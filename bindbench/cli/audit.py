@@ -32,9 +32,10 @@ def export(
     store: Place = None,
 ) -> None:
     """Draw images; write tasks for Label Studio and a plain page that works from disk."""
+    from bindbench.cli.frozen import context_of
     from bindbench.pipeline import audit as stage
 
-    context = _context(suite, store)
+    context = context_of(suite, store)
     keys = _built(context, benchmark)
     drawn = stage.draw(context, keys, count, seed)
     files = stage.export(context, drawn, folder, seed)
@@ -54,9 +55,10 @@ def import_(
     store: Place = None,
 ) -> None:
     """Read what people answered into the store, from where the tables take it."""
+    from bindbench.cli.frozen import context_of
     from bindbench.pipeline import audit as stage
 
-    artifact = stage.read(_context(suite, store), folder, labels)
+    artifact = stage.read(context_of(suite, store), folder, labels)
     people = len(set(artifact.read(["validator"])["validator"].to_pylist()))
     typer.echo(
         f"{artifact.rows} answers of {people} people are in the store: bindbench audit report"
@@ -70,12 +72,13 @@ def report(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Print how far people agree with the pipeline and with each other, and what they get right."""
+    from bindbench.cli.frozen import context_of
     from bindbench.pipeline import audit as stage
     from bindbench.pipeline.base import UNPARTITIONED
     from bindbench.reporting.people import people_grid, summary_rows
     from bindbench.reporting.tables import to_table
 
-    artifact = _context(suite, store).store.current(stage.NAME, UNPARTITIONED)
+    artifact = context_of(suite, store).store.current(stage.NAME, UNPARTITIONED)
     if artifact is None:
         raise UserError(
             f"Nobody has answered about suite {suite} yet: bindbench audit export, then import."
@@ -85,16 +88,6 @@ def report(
         typer.echo(json.dumps([asdict(row) for row in rows], indent=2))
         return
     Console().print(to_table(people_grid(rows)))
-
-
-def _context(source: str, store: str | None) -> "Context":
-    from bindbench.cli.places import store_of, suite_of
-    from bindbench.engine.local import LocalEngine
-    from bindbench.pipeline.base import Context
-    from bindbench.storage.store import Store
-
-    suite = suite_of(source)
-    return Context(suite, Store(store_of(store), suite.name), LocalEngine(1))
 
 
 def _built(context: "Context", wanted: list[str] | None) -> list[str]:

@@ -1,4 +1,4 @@
-"""What ``bindbench compare`` works on: a release's folder, or a suite and a store."""
+"""What commands that read a store work on: a release's folder, or a suite and a store."""
 
 from pathlib import Path
 

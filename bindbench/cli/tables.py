@@ -12,14 +12,11 @@ from typing import Any
 import pyarrow.parquet as pq
 from rich.console import Console
 
-from bindbench.cli.places import store_of, suite_of
-from bindbench.engine.local import LocalEngine
+from bindbench.cli.frozen import context_of
 from bindbench.errors import UserError
 from bindbench.pipeline import tables as stage
 from bindbench.pipeline.base import Context, table
-from bindbench.releases.record import joined, read_record
 from bindbench.reporting.tables import Grid, to_table
-from bindbench.storage.store import Store
 from bindbench.tables.catalogue import TABLES, TableOf, numbers_of, table_of
 from bindbench.tables.inputs import Inputs
 from bindbench.tables.layout import grids, notes, remarks, text
@@ -53,13 +50,11 @@ def run_tables(asked: Asked, source: str, store: str | None) -> None:
     """
     _check(asked)
     chosen = [table_of(number) for number in asked.tables] or list(TABLES)
-    suite = suite_of(source)
-    place = Store(store_of(store), suite.name)
-    context = Context(joined(suite, read_record(place)), place, LocalEngine(1))
+    context = context_of(source, store)
     inputs = stage.inputs(context)
     if not inputs.artifacts:
         raise UserError(
-            f"Nothing of suite {suite.name} is in {place.root}: build it with "
+            f"Nothing of suite {context.suite.name} is in {context.store.root}: build it with "
             f"'bindbench run --suite {source}', or name another --store."
         )
     made = _made(context, inputs, chosen, asked.published)

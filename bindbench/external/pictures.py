@@ -2,7 +2,7 @@
 
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
 import numpy as np
@@ -27,14 +27,19 @@ def find_pictures(items: Sequence[ExternalItem], folder: Path) -> dict[str, Path
         raise UserError(f"{folder} is no folder: give the one that holds the pictures.")
     root = folder.resolve()
     paths = {item.image: _inside(item, folder, root) for item in items}
+    require(paths, folder, "give the folder that their paths begin in")
+    return paths
+
+
+def require(paths: Mapping[str, Path], folder: Path, advice: str) -> None:
+    """Raise a UserError that names pictures that are missing, if any are."""
     missing = sorted(name for name, path in paths.items() if not path.is_file())
     if missing:
         more = f" and {len(missing) - NAMED} more" if len(missing) > NAMED else ""
         raise UserError(
-            f"{len(missing)} of {len(paths)} pictures are not in {folder} "
-            f"({', '.join(missing[:NAMED])}{more}): give the folder that their paths begin in."
+            f"{len(missing)} of {len(paths)} images are not in {folder} "
+            f"({', '.join(missing[:NAMED])}{more}): {advice}."
         )
-    return paths
 
 
 def _inside(item: ExternalItem, folder: Path, root: Path) -> Path:

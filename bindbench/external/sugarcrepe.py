@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bindbench.errors import UserError, unknown_name
+from bindbench.external.pictures import require
 
 PARTITIONS = (
     *("add_att", "add_obj", "replace_att", "replace_obj", "replace_rel", "swap_att", "swap_obj"),
 )
 FIELDS = ("filename", "caption", "negative_caption")
-NAMED = 5  # missing files in a message; more are counted
 
 
 @dataclass(frozen=True)
@@ -61,11 +61,5 @@ def find_images(pairs: Sequence[CaptionPair], folder: Path) -> dict[str, Path]:
         UserError: some are missing; it names them.
     """
     paths = {pair.file: folder / pair.file for pair in pairs}
-    missing = sorted(name for name, path in paths.items() if not path.is_file())
-    if missing:
-        more = f" and {len(missing) - NAMED} more" if len(missing) > NAMED else ""
-        raise UserError(
-            f"{len(missing)} of {len(paths)} images are not in {folder} "
-            f"({', '.join(missing[:NAMED])}{more}): give the folder of COCO's val2017."
-        )
+    require(paths, folder, "give the folder of COCO's val2017")
     return paths

@@ -133,7 +133,7 @@ def test_a_link_out_of_the_folder_is_refused_and_one_inside_is_not(tmp_path):
 def test_missing_pictures_are_listed(tmp_path):
     PILImage.new("RGB", (4, 4)).save(tmp_path / "here.png")
     wanted = [item("here.png"), *(item(f"{i}.png") for i in range(7))]
-    said = r"7 of 8 pictures are not in .* \(0.png, 1.png, 2.png, 3.png, 4.png and 2 more\)"
+    said = r"7 of 8 images are not in .* \(0.png, 1.png, 2.png, 3.png, 4.png and 2 more\)"
     with pytest.raises(UserError, match=said):
         find_pictures(wanted, tmp_path)
 
